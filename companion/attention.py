@@ -1,0 +1,94 @@
+"""Scaled dot-product attention: Vaswani et al. (2017), section 3.2.1, Eq. (1). Chapter: book/attention.ipynb."""
+
+import math
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from companion.masks import check_mask
+
+
+def attention_weights(
+    query: Float[Tensor, "*batch t_q d_k"],
+    key: Float[Tensor, "*batch t_k d_k"],
+    mask: Bool[Tensor, "..."] | None = None,
+    *,
+    scale: float | None = None,
+) -> Float[Tensor, "*batch t_q t_k"]:
+    r"""Turn query-key scores into one distribution over the keys for each query.
+
+    .. math:: A = \operatorname{softmax}\left(Q K^\top / \sqrt{d_k}\right)
+
+    Args:
+        query: ``(*batch, t_q, d_k)``.
+        key: ``(*batch, t_k, d_k)``.
+        mask: ``True`` where the query may look at the key, of shape ``(t_q or 1, t_k)`` or with as many axes as the
+            scores. ``None`` allows every pair.
+        scale: factor of the scores; ``None`` means ``1 / sqrt(d_k)``, as in Eq. (1).
+
+    Returns:
+        ``(*batch, t_q, t_k)``. A row sums to 1, or is all 0 where the mask allows it no key.
+
+    Raises:
+        ValueError: shapes or dtypes of query and key differ, an axis is empty, or the mask is not legal.
+    """
+    _check_query_key(query, key)
+    scale = 1 / math.sqrt(key.shape[-1]) if scale is None else scale
+    scores = (query * scale) @ key.mT  # (*batch, t_q, t_k); scaled first, so that float16 does not overflow
+    if mask is None:
+        return scores.softmax(dim=-1)
+    check_mask(mask, scores.shape)
+    empty = ~mask.any(dim=-1, keepdim=True)  # a query with no key: softmax over -inf alone would be NaN
+    return scores.masked_fill(~(mask | empty), -torch.inf).softmax(dim=-1).masked_fill(empty, 0.0)
+
+
+def attention(
+    query: Float[Tensor, "*batch t_q d_k"],
+    key: Float[Tensor, "*batch t_k d_k"],
+    value: Float[Tensor, "*batch t_k d_v"],
+    mask: Bool[Tensor, "..."] | None = None,
+    *,
+    scale: float | None = None,
+) -> Float[Tensor, "*batch t_q d_v"]:
+    r"""Average the values, weighted for each query by how well the keys match it.
+
+    .. math:: \operatorname{Attention}(Q, K, V) = \operatorname{softmax}\left(Q K^\top / \sqrt{d_k}\right) V
+
+    Args:
+        query: ``(*batch, t_q, d_k)``.
+        key: ``(*batch, t_k, d_k)``.
+        value: ``(*batch, t_k, d_v)``.
+        mask: ``True`` where the query may look at the key; see :func:`attention_weights`.
+        scale: factor of the scores; ``None`` means ``1 / sqrt(d_k)``.
+
+    Returns:
+        ``(*batch, t_q, d_v)``, inside the convex hull of the values, or 0 where the mask allows a query no key.
+
+    Raises:
+        ValueError: shapes or dtypes do not fit together, an axis is empty, or the mask is not legal.
+    """
+    if value.ndim < 2 or value.shape[:-1] != key.shape[:-1]:
+        raise ValueError(
+            f"each key has one value: got key {tuple(key.shape)} and value {tuple(value.shape)}. "
+            "All axes but the last must agree."
+        )
+    if value.dtype != key.dtype:
+        raise ValueError(f"key and value have one dtype: got {key.dtype} and {value.dtype}. Convert one with .to().")
+    return attention_weights(query, key, mask, scale=scale) @ value
+
+
+def _check_query_key(query: Tensor, key: Tensor) -> None:
+    got = f"got query {tuple(query.shape)} and key {tuple(key.shape)}"
+    if query.ndim < 2 or key.ndim < 2:
+        raise ValueError(f"query is (*batch, t_q, d_k) and key (*batch, t_k, d_k): {got}. Add the missing axis.")
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(f"query and key must have the same width d_k: {got}. Project both to one width first.")
+    if query.shape[:-2] != key.shape[:-2]:
+        raise ValueError(f"query and key must have the same leading axes: {got}. Expand one of them.")
+    if 0 in (query.shape[-2], key.shape[-2], key.shape[-1]):
+        raise ValueError(f"query and key need at least one position and one feature: {got}. Drop the empty input.")
+    if query.dtype != key.dtype or not query.is_floating_point():
+        raise ValueError(
+            f"query and key have one floating-point dtype: got {query.dtype} and {key.dtype}. Convert with .to()."
+        )

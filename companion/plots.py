@@ -1,0 +1,149 @@
+"""Figures of the book: compute elsewhere, draw here, on Axes that the caller gives. Every chapter uses this module.
+
+Scales are fixed, so that figures compare. Colours are those of Okabe and Ito (2008), which readers who are colour-blind
+tell apart; line style and marker differ as well. The draw functions return nothing: a captioned cell has one output.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+LINES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+STYLE = {
+    "figure.dpi": 160,
+    "figure.constrained_layout.use": True,
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.fontsize": 8,
+}
+
+
+def axes(width: float = 5.6, height: float = 2.8, columns: int = 1) -> tuple[Figure, Axes | np.ndarray]:
+    """Make a figure in the book's style without changing matplotlib's settings for anybody else.
+
+    Args:
+        width: inches.
+        height: inches.
+        columns: number of Axes side by side.
+
+    Returns:
+        The figure, and its Axes: one where ``columns`` is 1, else an array of them.
+
+    Raises:
+        ValueError: ``columns`` is below 1.
+    """
+    if columns < 1:
+        raise ValueError(f"a figure has at least one column of Axes: got columns={columns}. Use columns >= 1.")
+    with plt.rc_context(STYLE):
+        return plt.subplots(1, columns, figsize=(width, height))
+
+
+def draw_weights(
+    ax: Axes, weights: ArrayLike, queries: Sequence[str], keys: Sequence[str], *, digits: int | None = 2
+) -> None:
+    """Draw one head's weights, rows = queries, columns = keys, colour fixed to [0, 1] so figures compare.
+
+    Args:
+        ax: where to draw.
+        weights: ``(t_q, t_k)``.
+        queries: ``t_q`` row labels.
+        keys: ``t_k`` column labels.
+        digits: decimals written into each cell; ``None`` writes none.
+
+    Raises:
+        ValueError: the labels do not match the weights, or a weight lies outside [0, 1].
+    """
+    weights = np.asarray(weights, dtype=float)
+    if weights.shape != (len(queries), len(keys)):
+        raise ValueError(
+            f"weights are (queries, keys): got {weights.shape} for {len(queries)} queries and {len(keys)} keys. "
+            "Give one label a row and one a column."
+        )
+    if not ((weights >= 0) & (weights <= 1 + 1e-6)).all():
+        raise ValueError(
+            f"weights lie in [0, 1]: got {weights.min():.3g} to {weights.max():.3g}. Draw scores after softmax."
+        )
+    ax.imshow(weights, vmin=0.0, vmax=1.0, cmap="cividis", aspect="auto")
+    ax.set_xticks(range(len(keys)), labels=keys)
+    ax.set_yticks(range(len(queries)), labels=queries)
+    ax.set(xlabel="key", ylabel="query")
+    ax.spines[:].set_visible(False)
+    if digits is not None:
+        for (row, column), weight in np.ndenumerate(weights):
+            colour = "black" if weight > 0.465 else "white"  # where both have a contrast of 4.5 to cividis
+            ax.text(column, row, f"{weight:.{digits}f}", ha="center", va="center", color=colour, fontsize=8)
+
+
+def draw_distribution(
+    ax: Axes, samples: Mapping[str, ArrayLike], limits: tuple[float, float], *, bins: int = 60, xlabel: str = ""
+) -> None:
+    """Outline the histogram of each sample as a density over the same bins.
+
+    Args:
+        ax: where to draw.
+        samples: values by label; each may have any shape.
+        limits: the interval that the bins divide. A value outside is counted in the outermost bin.
+        bins: number of bins.
+        xlabel: what the values are.
+
+    Raises:
+        ValueError: there is no sample, a value is not finite, or the limits are not in order.
+    """
+    if not samples or limits[0] >= limits[1]:
+        raise ValueError(
+            f"a distribution needs a sample and limits in rising order: got {list(samples)} and {limits}. "
+            "Give samples by label and limits (low, high)."
+        )
+    edges = np.linspace(*limits, bins + 1)
+    for index, (label, values) in enumerate(samples.items()):
+        values = np.asarray(values, dtype=float).ravel()
+        if not np.isfinite(values).all():
+            raise ValueError(f"a drawn value is finite: {label!r} holds NaN or infinity. Drop or mend it first.")
+        counts, _ = np.histogram(values.clip(*limits), edges)
+        density = counts / counts.sum() / np.diff(edges)
+        ax.stairs(density, edges, label=label, color=_pick(COLOURS, index), linestyle=_pick(LINES, index))
+    ax.set(xlabel=xlabel, ylabel="density", xlim=limits)
+    ax.legend(frameon=False, fontsize=STYLE["legend.fontsize"])
+
+
+def draw_curves(
+    ax: Axes, x: ArrayLike, curves: Mapping[str, ArrayLike], *, xlabel: str, ylabel: str, legend: bool = True
+) -> None:
+    """Draw curves over one x axis, each with its own colour, line and marker.
+
+    Set logarithmic axes on ``ax`` itself.
+
+    Args:
+        ax: where to draw.
+        x: ``(n,)``.
+        curves: ``(n,)`` values by label.
+        xlabel: what x is, with its unit.
+        ylabel: what the curves are, with their unit.
+        legend: whether to name the curves.
+
+    Raises:
+        ValueError: a curve has not as many values as ``x``.
+    """
+    x = np.asarray(x, dtype=float)
+    for index, (label, y) in enumerate(curves.items()):
+        y = np.asarray(y, dtype=float)
+        if y.shape != x.shape or x.ndim != 1:
+            raise ValueError(f"a curve has one value for each x: {label!r} has {y.shape} for x {x.shape}.")
+        style = {"color": _pick(COLOURS, index), "linestyle": _pick(LINES, index), "marker": _pick(MARKERS, index)}
+        ax.plot(x, y, label=label, markersize=3.5, linewidth=1.4, **style)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    if legend:
+        ax.legend(frameon=False, fontsize=STYLE["legend.fontsize"])
+
+
+def _pick(choices: Sequence[str], index: int) -> str:
+    return choices[index % len(choices)]
