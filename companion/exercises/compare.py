@@ -1,0 +1,154 @@
+"""Say in words how an answer differs from the one expected, without giving the expected one away."""
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import torch
+from torch import Tensor
+
+TOLERANCE: Mapping[torch.dtype, float] = MappingProxyType({torch.float64: 1e-8, torch.float32: 1e-5})
+"""Largest difference allowed, as a part of the largest entry expected (of 1 where all entries are smaller).
+
+Two right ways to write the same formula differ by rounding. With sums of at most 13 products that is some
+10 units in the last place, 1e-6 in float32 and 2e-15 in float64; but scores near a million, which come in float64
+only, carry a rounding of 1e-10 into the exponent, hence 1e-8. The mildest of the named mistakes is off by more than
+1e-3. The tests measure both sides.
+"""
+
+
+def difference(
+    got: object,
+    want: object,
+    tolerance: Mapping[torch.dtype, float] = TOLERANCE,
+    names: Sequence[str] = (),
+) -> str | None:
+    """Describe how ``got`` differs from ``want``.
+
+    Args:
+        got: the reader's result.
+        want: a tensor, number, string, or a tuple or list of these.
+        tolerance: per dtype, as :data:`TOLERANCE`; numbers are compared as float64.
+        names: what to call the entries where ``want`` is a tuple.
+
+    Returns:
+        One or two sentences, or ``None`` where the two agree.
+    """
+    if isinstance(want, tuple | list):
+        return _of_sequences(got, want, tolerance, names)
+    if isinstance(want, Tensor):
+        return _of_tensors(got, want, tolerance)
+    return _of_scalars(got, want, tolerance)
+
+
+def _of_sequences(
+    got: object, want: Sequence[object], tolerance: Mapping[torch.dtype, float], names: Sequence[str]
+) -> str | None:
+    what = f"{len(want)} results" + (f" ({', '.join(names)})" if names else "")
+    if not isinstance(got, tuple | list):
+        return f"you returned {_kind(got)}; {what} are expected."
+    if len(got) != len(want):
+        return f"you returned {len(got)} results; {what} are expected."
+    for index, (mine, theirs) in enumerate(zip(got, want, strict=True)):
+        found = difference(mine, theirs, tolerance)
+        if found:
+            return f"{names[index] if names else f'result {index + 1}'}: {found}"
+    return None
+
+
+def _of_scalars(got: object, want: object, tolerance: Mapping[torch.dtype, float]) -> str | None:
+    if isinstance(got, Tensor) and got.ndim == 0:
+        got = got.item()
+    if type(got).__module__ == "numpy" and not getattr(got, "shape", None) and hasattr(got, "item"):
+        got = got.item()
+    if isinstance(want, float):
+        if isinstance(got, bool) or not isinstance(got, int | float):
+            return f"you returned {_kind(got)}; a number is expected."
+        if math.isclose(got, want, rel_tol=tolerance[torch.float64], abs_tol=tolerance[torch.float64]):
+            return None
+        return f"your number is {got:.6g}."
+    if type(got) is not type(want):
+        return f"you returned {_kind(got)}; {_kind(want)} is expected."
+    return None if got == want else f"your answer is {got!r}."
+
+
+def _of_tensors(got: object, want: Tensor, tolerance: Mapping[torch.dtype, float]) -> str | None:
+    if not isinstance(got, Tensor):
+        remedy = " Stay in torch: convert with torch.as_tensor, or use the torch function of the same name."
+        return f"you returned {_kind(got)}; a tensor is expected.{remedy}"
+    if got.shape != want.shape:
+        return f"the shape is {tuple(got.shape)}; {tuple(want.shape)} is expected."
+    if got.dtype != want.dtype:
+        remedy = " Keep the dtype of the arguments." if got.is_floating_point() and want.is_floating_point() else ""
+        return f"the dtype is {_short(got.dtype)}; {_short(want.dtype)} is expected.{remedy}"
+    got = got.detach().cpu()
+    return _of_numbers(got, want, tolerance) if want.is_floating_point() else _of_exact(got, want)
+
+
+def _of_exact(got: Tensor, want: Tensor) -> str | None:
+    wrong = got != want
+    if not wrong.any():
+        return None
+    if want.dtype == torch.bool and want.numel() > 1 and wrong.all():
+        return "every entry is the opposite of what is expected."
+    index = _first(wrong)
+    return f"{_count(wrong)} differ, the first at {list(index)}, where yours is {got[index].item()}."
+
+
+def _of_numbers(got: Tensor, want: Tensor, tolerance: Mapping[torch.dtype, float]) -> str | None:
+    finite = want.isfinite()
+    largest = want[finite].abs().max().item() if finite.any() else 0.0
+    allowed = tolerance[want.dtype] * max(1.0, largest)
+    if torch.allclose(got, want, rtol=0.0, atol=allowed, equal_nan=True):
+        return None
+    for name, strange in (("NaN", got.isnan() & ~want.isnan()), ("infinite", got.isinf() & ~want.isinf())):
+        if strange.any():
+            return f"{_count(strange)} {'is' if strange.sum() == 1 else 'are'} {name}, the first at {_at(strange)}."
+    gap = (got - want).abs().masked_fill(got == want, 0.0)
+    gap = gap.masked_fill(gap.isnan(), torch.inf)
+    index = _first(gap == gap.max())
+    where = f" at {list(index)}, where yours is {got[index].item():.4g}" if want.ndim else ""
+    found = f"the largest difference is {gap.max().item():.4g}{where}; {_count(gap > allowed)} differ."
+    return found + _factor(got, want, allowed)
+
+
+def _factor(got: Tensor, want: Tensor, allowed: float) -> str:
+    """Notice one factor, if the two differ by no more than that."""
+    factor = ((got * want).sum() / (want * want).sum()).item()
+    if want.count_nonzero() < 2 or not math.isfinite(factor) or factor == 0.0:
+        return ""
+    if not torch.allclose(got, want * factor, rtol=0.0, atol=allowed * max(1.0, abs(factor))):
+        return ""
+    if math.isclose(factor, -1.0, rel_tol=1e-4):
+        return " Every entry has the opposite sign."
+    return f" Every entry is {factor:.4g} times what is expected."
+
+
+def _kind(thing: object) -> str:
+    if type(thing).__module__ == "numpy" and hasattr(thing, "shape"):
+        return f"a NumPy {type(thing).__name__}"
+    if thing is None:
+        return "None (is a `return` missing?)"
+    if isinstance(thing, Tensor):
+        return f"a tensor of shape {tuple(thing.shape)}"
+    if isinstance(thing, tuple | list):
+        return f"a {type(thing).__name__} of {len(thing)}"
+    name = type(thing).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def _short(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _first(where: Tensor) -> tuple[int, ...]:
+    return tuple(where.nonzero()[0].tolist())
+
+
+def _at(where: Tensor) -> str:
+    return str(list(_first(where)))
+
+
+def _count(where: Tensor) -> str:
+    total = where.numel()
+    return f"{int(where.sum())} of {total} {'entry' if total == 1 else 'entries'}"
