@@ -15,16 +15,8 @@ from numpy.typing import ArrayLike
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-STYLE = {
-    "figure.dpi": 160,
-    "figure.constrained_layout.use": True,
-    "font.size": 9,
-    "axes.titlesize": 9,
-    "axes.labelsize": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.fontsize": 8,
-}
+DPI = 160
+TEXT, SMALL = 9, 8  # points
 
 
 def axes(width: float = 5.6, height: float = 2.8, columns: int = 1) -> tuple[Figure, Axes | np.ndarray]:
@@ -43,8 +35,13 @@ def axes(width: float = 5.6, height: float = 2.8, columns: int = 1) -> tuple[Fig
     """
     if columns < 1:
         raise ValueError(f"a figure has at least one column of Axes: got columns={columns}. Use columns >= 1.")
-    with plt.rc_context(STYLE):
-        return plt.subplots(1, columns, figsize=(width, height))
+    figure, grid = plt.subplots(1, columns, figsize=(width, height), dpi=DPI, layout="constrained", squeeze=False)
+    for ax in grid.flat:
+        ax.tick_params(labelsize=TEXT)
+        for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
+            text.set_size(TEXT)
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure, grid[0, 0] if columns == 1 else grid[0]
 
 
 def draw_weights(
@@ -80,7 +77,7 @@ def draw_weights(
     if digits is not None:
         for (row, column), weight in np.ndenumerate(weights):
             colour = "black" if weight > 0.465 else "white"  # where both have a contrast of 4.5 to cividis
-            ax.text(column, row, f"{weight:.{digits}f}", ha="center", va="center", color=colour, fontsize=8)
+            ax.text(column, row, f"{weight:.{digits}f}", ha="center", va="center", color=colour, fontsize=SMALL)
 
 
 def draw_distribution(
@@ -112,13 +109,13 @@ def draw_distribution(
         density = counts / counts.sum() / np.diff(edges)
         ax.stairs(density, edges, label=label, color=_pick(COLOURS, index), linestyle=_pick(LINES, index))
     ax.set(xlabel=xlabel, ylabel="density", xlim=limits)
-    ax.legend(frameon=False, fontsize=STYLE["legend.fontsize"])
+    ax.legend(frameon=False, fontsize=SMALL)
 
 
 def draw_curves(
-    ax: Axes, x: ArrayLike, curves: Mapping[str, ArrayLike], *, xlabel: str, ylabel: str, legend: bool = True
+    ax: Axes, x: ArrayLike, curves: Mapping[str, ArrayLike], *, xlabel: str, ylabel: str, markers: bool = True
 ) -> None:
-    """Draw curves over one x axis, each with its own colour, line and marker.
+    """Draw curves over one x axis, each with its own colour and line, and name them.
 
     Set logarithmic axes on ``ax`` itself.
 
@@ -128,7 +125,7 @@ def draw_curves(
         curves: ``(n,)`` values by label.
         xlabel: what x is, with its unit.
         ylabel: what the curves are, with their unit.
-        legend: whether to name the curves.
+        markers: whether to mark each point.
 
     Raises:
         ValueError: a curve has not as many values as ``x``.
@@ -138,11 +135,11 @@ def draw_curves(
         y = np.asarray(y, dtype=float)
         if y.shape != x.shape or x.ndim != 1:
             raise ValueError(f"a curve has one value for each x: {label!r} has {y.shape} for x {x.shape}.")
-        style = {"color": _pick(COLOURS, index), "linestyle": _pick(LINES, index), "marker": _pick(MARKERS, index)}
+        style = {"color": _pick(COLOURS, index), "linestyle": _pick(LINES, index)}
+        style["marker"] = _pick(MARKERS, index) if markers else ""
         ax.plot(x, y, label=label, markersize=3.5, linewidth=1.4, **style)
     ax.set(xlabel=xlabel, ylabel=ylabel)
-    if legend:
-        ax.legend(frameon=False, fontsize=STYLE["legend.fontsize"])
+    ax.legend(frameon=False, fontsize=SMALL)
 
 
 def _pick(choices: Sequence[str], index: int) -> str:
