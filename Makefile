@@ -1,0 +1,52 @@
+# Every command of the project. `make` alone lists them. Works with GNU make 3.81 and later; scripts/ does the work.
+#
+#   PYTHON=/path/to/python3.11     the Python that makes .venv (3.11, 3.12 or 3.13)
+#   REPOSITORY=owner/name          gives the pages launch buttons that point to this repository
+#   TORCH_INDEX=address            the index that torch's wheel comes from
+#   NEWEST=1                       install the newest packages instead of those in constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help book test notebooks serve mutants constraints clean
+
+# Some systems set a variable NAME, the computer's, for every program: only the one on the command line counts.
+ifneq ($(origin NAME),command line)
+NAME :=
+endif
+PORT ?= 8000
+export PYTHON REPOSITORY TORCH_INDEX NEWEST EXECUTE BROWSER
+
+# Run a script with the Python that fits, or stop with the sentence of scripts/find_python.sh.
+python = python=$$(sh scripts/find_python.sh "$$PYTHON") && "$$python"
+
+help:
+	@echo 'make book                build the site into _build/html  [EXECUTE=1 runs every notebook first] [REPOSITORY=owner/name]'
+	@echo 'make test                run every check  [TORCH_INDEX=address] [BROWSER=none] [NEWEST=1]'
+	@echo 'make notebooks           execute the sources into notebooks  [NAME=attention]'
+	@echo 'make serve               serve the site on this computer  [PORT=8000]'
+	@echo 'make mutants             plant faults and see that the tests catch every one'
+	@echo 'make constraints         write the installed versions into constraints.txt'
+	@echo 'make clean               remove what was built  [ALL=1 removes .venv too]'
+	@echo 'All take PYTHON=/path/to/python3.11 to choose the Python (3.11, 3.12 or 3.13).'
+
+book:
+	@$(python) scripts/build_site.py
+
+test:
+	@$(python) scripts/run_tests.py
+
+notebooks:
+	@$(python) scripts/environment.py run scripts/make_notebooks.py $(NAME)
+
+serve: book
+	@$(python) scripts/serve.py "$(PORT)"
+
+mutants: book
+	@$(python) scripts/environment.py run tests/mutants.py
+
+constraints:
+	@$(python) scripts/environment.py run scripts/write_constraints.py
+
+clean:
+	@rm -rf _build .ruff_cache .pytest_cache .hypothesis
+	@find . -path ./.venv -prune -o -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
+	@if [ -n "$(ALL)" ]; then rm -rf .venv; fi

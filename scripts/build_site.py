@@ -1,0 +1,106 @@
+"""Build the site into _build/html from the stored notebooks, unless it is there already.
+
+    python3.11 scripts/build_site.py
+
+Environment: ``REPOSITORY=owner/name`` gives pages their launch and repository buttons; ``EXECUTE=1`` runs every
+notebook first. Only the standard library is used here, and Jupyter Book in a process of its own.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import environment
+from console import ROOT, Refusal, environ, guarded, run_logged, step, tail, venv_python
+
+HTML = ROOT / "_build" / "html"
+DOCTREES = ROOT / "_build" / ".doctrees"
+STAMP = ROOT / "_build" / "site.json"
+INPUTS = ("_config.yml", "_toc.yml", "pyproject.toml", "constraints.txt", "book", "companion", "measurements")
+_LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", ".pytest_cache", ".hypothesis", ".ruff_cache"}
+_ADDRESS = re.compile(r"(?:https://github\.com/)?[\w.-]+/[\w.-]+?(?:\.git)?/?")
+
+
+def files_of(*roots: Path) -> list[Path]:
+    """List the files below the roots in a fixed order, without caches."""
+    found = []
+    for root in roots:
+        if root.is_file():
+            found.append(root)
+        for folder, folders, names in os.walk(root):
+            folders[:] = sorted(name for name in folders if name not in _LEFT_OUT)
+            found += [Path(folder) / name for name in sorted(names)]
+    return found
+
+
+def digest(*roots: Path) -> str:
+    """Hash the names and the contents of all files below the roots: the same after a fresh checkout, unlike dates."""
+    total = hashlib.sha256()
+    for path in files_of(*roots):
+        total.update(str(path.relative_to(ROOT)).encode() + b"\0")
+        total.update(hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def state(repository: str) -> dict[str, str]:
+    """Say what the built site depends on, and what it is now, so that a page changed by hand is built again."""
+    return {
+        "repository": repository,
+        "inputs": digest(*(ROOT / name for name in INPUTS)),
+        "site": digest(HTML),
+    }
+
+
+def build(repository: str = "") -> str:
+    """Build the site if an input, the repository's address or the built site itself has changed.
+
+    Returns:
+        ``built`` or ``nothing has changed``.
+
+    Raises:
+        Refusal: the address is not one of a repository, or the build has an error or a warning.
+    """
+    if repository and not _ADDRESS.fullmatch(repository):
+        raise Refusal(f"REPOSITORY={repository} is no address of a repository: write it as REPOSITORY=owner/name.")
+    if STAMP.exists() and json.loads(STAMP.read_text("utf-8")) == state(repository):
+        return "nothing has changed"
+    STAMP.unlink(missing_ok=True)
+    for folder in (HTML, DOCTREES):  # a build on top of an older one does not repeat the warnings of unchanged pages
+        shutil.rmtree(folder, ignore_errors=True)
+    start = "from jupyter_book.cli.main import main; main()"  # the script jupyter-book breaks when .venv moves
+    command = [venv_python(), "-c", start, "build", ".", "-W", "-n", "--keep-going"]
+    code, output = run_logged(command, "site", {"BOOK_REPOSITORY": repository})
+    if code or not (HTML / "index.html").exists():
+        told = [
+            line.replace(f"{ROOT}/", "") for line in output.splitlines() if re.search(r"WARNING|ERROR|Error:", line)
+        ]
+        raise Refusal(
+            "the site has warnings or errors, listed above (all output: _build/logs/site.log).",
+            details=tail("\n".join(told) or output, 20),
+        )
+    STAMP.write_text(json.dumps(state(repository)), "utf-8")
+    return "built"
+
+
+def main() -> int:
+    """Install what is missing, build, and say where to open the site."""
+    start = time.monotonic()
+    execute = os.environ.get("EXECUTE", "") not in ("", "0")
+    environment.ensure("run" if execute else "site")
+    if execute:
+        print("  Execute every notebook", flush=True)
+        if subprocess.run([venv_python(), "scripts/make_notebooks.py"], cwd=ROOT, env=environ()).returncode:
+            raise Refusal("a notebook does not run: the chapter and the cell are named above.")
+    with step("Build the site") as remark:
+        remark(build(os.environ.get("REPOSITORY", "").strip()))
+    print(f"Done in {time.monotonic() - start:.0f} s. Open {(HTML / 'index.html').as_uri()}")
+    return 0
+
+
+if __name__ == "__main__":
+    guarded(main)
