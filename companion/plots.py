@@ -38,14 +38,20 @@ def axes(width: float = 5.6, height: float = 2.8, columns: int = 1) -> tuple[Fig
     figure, grid = plt.subplots(1, columns, figsize=(width, height), dpi=DPI, layout="constrained", squeeze=False)
     for ax in grid.flat:
         ax.tick_params(labelsize=TEXT)
-        for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
+        for text in (ax.xaxis.label, ax.yaxis.label):
             text.set_size(TEXT)
         ax.spines[["top", "right"]].set_visible(False)
     return figure, grid[0, 0] if columns == 1 else grid[0]
 
 
 def draw_weights(
-    ax: Axes, weights: ArrayLike, queries: Sequence[str], keys: Sequence[str], *, digits: int | None = 2
+    ax: Axes,
+    weights: ArrayLike,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    digits: int | None = 2,
+    title: str = "",
 ) -> None:
     """Draw one head's weights, rows = queries, columns = keys, colour fixed to [0, 1] so figures compare.
 
@@ -55,6 +61,7 @@ def draw_weights(
         queries: ``t_q`` row labels.
         keys: ``t_k`` column labels.
         digits: decimals written into each cell; ``None`` writes none.
+        title: what is drawn.
 
     Raises:
         ValueError: the labels do not match the weights, or a weight lies outside [0, 1].
@@ -73,6 +80,7 @@ def draw_weights(
     ax.set_xticks(range(len(keys)), labels=keys)
     ax.set_yticks(range(len(queries)), labels=queries)
     ax.set(xlabel="key", ylabel="query")
+    ax.set_title(title, fontsize=TEXT)
     ax.spines[:].set_visible(False)
     if digits is not None:
         for (row, column), weight in np.ndenumerate(weights):
