@@ -68,6 +68,7 @@ def attention(
     Raises:
         ValueError: shapes or dtypes do not fit together, an axis is empty, or the mask is not legal.
     """
+    _check_filled(query=query, key=key, value=value)
     if value.ndim < 2 or value.shape[:-1] != key.shape[:-1]:
         raise ValueError(
             f"each key has one value: got key {tuple(key.shape)} and value {tuple(value.shape)}. "
@@ -78,7 +79,14 @@ def attention(
     return attention_weights(query, key, mask, scale=scale) @ value
 
 
+def _check_filled(**tensors: Tensor) -> None:
+    if any(0 in tensor.shape for tensor in tensors.values()):
+        got = ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in tensors.items())
+        raise ValueError(f"no axis is empty: got {got}. Drop the empty input; there is nothing to attend to.")
+
+
 def _check_query_key(query: Tensor, key: Tensor) -> None:
+    _check_filled(query=query, key=key)
     got = f"got query {tuple(query.shape)} and key {tuple(key.shape)}"
     if query.ndim < 2 or key.ndim < 2:
         raise ValueError(f"query is (*batch, t_q, d_k) and key (*batch, t_k, d_k): {got}. Add the missing axis.")
@@ -86,8 +94,6 @@ def _check_query_key(query: Tensor, key: Tensor) -> None:
         raise ValueError(f"query and key must have the same width d_k: {got}. Project both to one width first.")
     if query.shape[:-2] != key.shape[:-2]:
         raise ValueError(f"query and key must have the same leading axes: {got}. Expand one of them.")
-    if 0 in (query.shape[-2], key.shape[-2], key.shape[-1]):
-        raise ValueError(f"query and key need at least one position and one feature: {got}. Drop the empty input.")
     if query.dtype != key.dtype or not query.is_floating_point():
         raise ValueError(
             f"query and key have one floating-point dtype: got {query.dtype} and {key.dtype}. Convert with .to()."

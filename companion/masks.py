@@ -10,7 +10,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 
-def causal(t_q: int, t_k: int | None = None) -> Bool[Tensor, "t_q t_k"]:
+def causal(t_q: int, t_k: int | None = None, *, device: torch.device | str | None = None) -> Bool[Tensor, "t_q t_k"]:
     """Let each query look at its own position and the earlier ones.
 
     The last query stands at the last key, so with ``t_k > t_q`` the first ``t_k - t_q`` keys are a past that every
@@ -20,6 +20,7 @@ def causal(t_q: int, t_k: int | None = None) -> Bool[Tensor, "t_q t_k"]:
     Args:
         t_q: number of queries.
         t_k: number of keys; ``None`` means ``t_q``.
+        device: where the mask is stored; ``None`` means torch's default device.
 
     Returns:
         ``(t_q, t_k)``, ``True`` where key ``j <= i + t_k - t_q``.
@@ -27,11 +28,13 @@ def causal(t_q: int, t_k: int | None = None) -> Bool[Tensor, "t_q t_k"]:
     Raises:
         ValueError: a size is below 1, or there are fewer keys than queries.
     """
-    query, key = _positions(t_q, t_k)
+    query, key = _positions(t_q, t_k, device)
     return key <= query
 
 
-def window(t_q: int, size: int, t_k: int | None = None, *, causal: bool = True) -> Bool[Tensor, "t_q t_k"]:
+def window(
+    t_q: int, size: int, t_k: int | None = None, *, causal: bool = True, device: torch.device | str | None = None
+) -> Bool[Tensor, "t_q t_k"]:
     """Let each query look at the ``size`` nearest positions, its own among them.
 
     Args:
@@ -40,6 +43,7 @@ def window(t_q: int, size: int, t_k: int | None = None, *, causal: bool = True) 
             Not causal: those less than ``size`` away on either side, ``2 * size - 1`` in all.
         t_k: number of keys; ``None`` means ``t_q``. The last query stands at the last key.
         causal: whether later positions stay hidden.
+        device: where the mask is stored; ``None`` means torch's default device.
 
     Returns:
         ``(t_q, t_k)``.
@@ -49,12 +53,17 @@ def window(t_q: int, size: int, t_k: int | None = None, *, causal: bool = True) 
     """
     if size < 1:
         raise ValueError(f"a window holds at least the query's own position: got size={size}. Use size >= 1.")
-    query, key = _positions(t_q, t_k)
+    query, key = _positions(t_q, t_k, device)
     distance = query - key
     return (distance >= 0) & (distance < size) if causal else distance.abs() < size
 
 
-def padding(lengths: Sequence[int] | Int[Tensor, " batch"], t_k: int | None = None) -> Bool[Tensor, "batch 1 t_k"]:
+def padding(
+    lengths: Sequence[int] | Int[Tensor, " batch"],
+    t_k: int | None = None,
+    *,
+    device: torch.device | str | None = None,
+) -> Bool[Tensor, "batch 1 t_k"]:
     """Hide the keys that only pad a shorter sequence to the length of the batch.
 
     The middle axis of size 1 lets every query of a sequence share its row. A mask of shape ``(batch, t_k)`` would be
@@ -63,6 +72,8 @@ def padding(lengths: Sequence[int] | Int[Tensor, " batch"], t_k: int | None = No
     Args:
         lengths: number of real tokens of each sequence, at least 0.
         t_k: length that the batch is padded to; ``None`` means the longest of ``lengths``.
+        device: where the mask is stored; ``None`` means beside ``lengths`` if that is a tensor, else torch's default
+            device.
 
     Returns:
         ``(batch, 1, t_k)``, ``True`` for the first ``lengths[b]`` keys of sequence ``b``.
@@ -70,7 +81,8 @@ def padding(lengths: Sequence[int] | Int[Tensor, " batch"], t_k: int | None = No
     Raises:
         ValueError: no lengths, a length that is negative, fractional or above ``t_k``, or more than one axis.
     """
-    lengths = torch.as_tensor(lengths)
+    if not isinstance(lengths, Tensor):
+        lengths = torch.as_tensor(lengths)
     if lengths.ndim != 1 or lengths.numel() == 0:
         raise ValueError(f"lengths has one number a sequence, shape (batch,): got shape {tuple(lengths.shape)}.")
     if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
@@ -81,6 +93,7 @@ def padding(lengths: Sequence[int] | Int[Tensor, " batch"], t_k: int | None = No
             f"lengths lie between 0 and t_k, and t_k is at least 1: got lengths {lengths.tolist()} and t_k={t_k}. "
             "Shorten the sequences or raise t_k."
         )
+    lengths = lengths.to(device=device)  # after the checks: they read the numbers where they are
     return torch.arange(t_k, device=lengths.device) < lengths[:, None, None]
 
 
@@ -88,21 +101,29 @@ def joint(*masks: Bool[Tensor, "..."] | None) -> Bool[Tensor, "..."] | None:
     """Allow a pair only where every mask allows it; ``None`` stands for a mask that allows everything.
 
     Args:
-        *masks: masks whose shapes broadcast, for example ``causal(t)`` and ``padding(lengths)``.
+        *masks: masks whose shapes broadcast, for example ``causal(t)`` and ``padding(lengths)``. Those with more than
+            two axes have equally many, so that each leading axis means the same in all of them.
 
     Returns:
         The logical *and* in the broadcast shape, or ``None`` where all are ``None``.
 
     Raises:
-        ValueError: a mask is not boolean, or the shapes do not broadcast.
+        ValueError: a mask is not boolean, the shapes do not broadcast, or two masks with more than two axes have
+            different numbers of them.
     """
     given = [mask for mask in masks if mask is not None]
     for mask in given:
         _check_boolean(mask)
+    shapes = ", ".join(str(tuple(mask.shape)) for mask in given)
+    if len({mask.ndim for mask in given if mask.ndim > 2}) > 1:
+        raise ValueError(
+            "masks with more than two axes can be joined only where they have equally many: "
+            f"got {shapes}. Broadcasting would take the batch of the shorter one for heads; insert its head axis with "
+            "mask[:, None]."
+        )
     try:
         shape = torch.broadcast_shapes(*(mask.shape for mask in given))
     except RuntimeError:
-        shapes = ", ".join(str(tuple(mask.shape)) for mask in given)
         raise ValueError(
             f"masks to be joined broadcast to one shape: got {shapes}. Write each as (t_q or 1, t_k) or "
             "(batch, t_q or 1, t_k); padding(lengths) gives (batch, 1, t_k)."
@@ -136,9 +157,10 @@ def check_mask(mask: Tensor, scores_shape: Sequence[int]) -> None:
         legal = all(m in (1, b) for m, b in zip(got, batch, strict=False))
     if legal:
         return
-    shapes = f"({t_q} or 1, {t_k})"
+    *free, rows = ("1" if size == 1 else f"{size} or 1" for size in (*batch, t_q))
+    shapes = f"({rows}, {t_k})"
     if batch:
-        shapes += f" or ({', '.join(f'{b} or 1' for b in batch)}, {t_q} or 1, {t_k})"
+        shapes += f" or ({', '.join(free)}, {rows}, {t_k})"
     remedy = "Two axes mean query by key."
     if len(got) == 2 and batch and got == (batch[0], t_k):
         remedy = "It looks like (batch, t_k): make it a padding mask with mask[:, None, :], or padding(lengths)."
@@ -155,11 +177,13 @@ def _check_boolean(mask: Tensor) -> None:
         )
 
 
-def _positions(t_q: int, t_k: int | None) -> tuple[Int[Tensor, "t_q 1"], Int[Tensor, " t_k"]]:
+def _positions(
+    t_q: int, t_k: int | None, device: torch.device | str | None
+) -> tuple[Int[Tensor, "t_q 1"], Int[Tensor, " t_k"]]:
     t_k = t_q if t_k is None else t_k
     if not 1 <= t_q <= t_k:
         raise ValueError(
             f"the last query stands at the last key, so 1 <= t_q <= t_k: got t_q={t_q} and t_k={t_k}. "
             "Give at least as many keys as queries."
         )
-    return torch.arange(t_k - t_q, t_k)[:, None], torch.arange(t_k)
+    return torch.arange(t_k - t_q, t_k, device=device)[:, None], torch.arange(t_k, device=device)

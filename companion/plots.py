@@ -19,16 +19,30 @@ DPI = 160
 TEXT, SMALL = 9, 8  # points
 
 
-def axes(width: float = 5.6, height: float = 2.8, columns: int = 1) -> tuple[Figure, Axes | np.ndarray]:
-    """Make a figure in the book's style without changing matplotlib's settings for anybody else.
+def axes(width: float = 5.6, height: float = 2.8) -> tuple[Figure, Axes]:
+    """Make a figure with one Axes in the book's style, and leave matplotlib's own settings alone.
 
     Args:
         width: inches.
         height: inches.
-        columns: number of Axes side by side.
 
     Returns:
-        The figure, and its Axes: one where ``columns`` is 1, else an array of them.
+        The figure, and its Axes.
+    """
+    figure, (ax,) = panels(width, height, 1)
+    return figure, ax
+
+
+def panels(width: float, height: float, columns: int) -> tuple[Figure, list[Axes]]:
+    """Make a figure with several Axes side by side in the book's style.
+
+    Args:
+        width: of the whole figure, in inches.
+        height: inches.
+        columns: number of Axes.
+
+    Returns:
+        The figure, and its Axes from left to right: a list of one where ``columns`` is 1.
 
     Raises:
         ValueError: ``columns`` is below 1.
@@ -36,12 +50,12 @@ def axes(width: float = 5.6, height: float = 2.8, columns: int = 1) -> tuple[Fig
     if columns < 1:
         raise ValueError(f"a figure has at least one column of Axes: got columns={columns}. Use columns >= 1.")
     figure, grid = plt.subplots(1, columns, figsize=(width, height), dpi=DPI, layout="constrained", squeeze=False)
-    for ax in grid.flat:
+    for ax in grid[0]:
         ax.tick_params(labelsize=TEXT)
         for text in (ax.xaxis.label, ax.yaxis.label):
             text.set_size(TEXT)
         ax.spines[["top", "right"]].set_visible(False)
-    return figure, grid[0, 0] if columns == 1 else grid[0]
+    return figure, list(grid[0])
 
 
 def draw_weights(
@@ -53,7 +67,7 @@ def draw_weights(
     digits: int | None = 2,
     title: str = "",
 ) -> None:
-    """Draw one head's weights, rows = queries, columns = keys, colour fixed to [0, 1] so figures compare.
+    """Draw one head's weights, rows = queries, columns = keys; the darker, the more, with 0 to 1 for every figure.
 
     Args:
         ax: where to draw.
@@ -76,15 +90,16 @@ def draw_weights(
         raise ValueError(
             f"weights lie in [0, 1]: got {weights.min():.3g} to {weights.max():.3g}. Draw scores after softmax."
         )
-    ax.imshow(weights, vmin=0.0, vmax=1.0, cmap="cividis", aspect="auto")
+    ax.imshow(weights, vmin=0.0, vmax=1.0, cmap="Blues", aspect="auto")
     ax.set_xticks(range(len(keys)), labels=keys)
     ax.set_yticks(range(len(queries)), labels=queries)
+    ax.tick_params(labelsize=TEXT)
     ax.set(xlabel="key", ylabel="query")
     ax.set_title(title, fontsize=TEXT)
-    ax.spines[:].set_visible(False)
+    ax.spines[:].set(visible=True, color="0.7")
     if digits is not None:
         for (row, column), weight in np.ndenumerate(weights):
-            colour = "black" if weight > 0.465 else "white"  # where both have a contrast of 4.5 to cividis
+            colour = "white" if weight > 0.715 else "black"  # there both have a contrast of 4.5 to the blue
             ax.text(column, row, f"{weight:.{digits}f}", ha="center", va="center", color=colour, fontsize=SMALL)
 
 
