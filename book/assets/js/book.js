@@ -1,0 +1,45 @@
+// What CSS and templates cannot do for this book. Runs deferred, on every page.
+(() => {
+  "use strict";
+
+  // From a folder on disk a page may not fetch another one, so search shows its results without their summaries.
+  if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS === "object") {
+    DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  }
+
+  // A box that scrolls sideways must be reachable by keyboard, and one that does not must not be a tab stop.
+  // The theme looks at code and tables only, and not again when a fold opens. First read all, then write: each
+  // reading after a writing would lay the page out again.
+  const BOXES = ".bd-article :is(pre, .output, .pst-scrollable-table-container, mjx-container[display='true'])";
+  const reach = () => {
+    const boxes = [...document.querySelectorAll(BOXES)];
+    const scroll = boxes.map((box) => box.scrollWidth > box.clientWidth + 1
+      && getComputedStyle(box).overflowX !== "visible");
+    boxes.forEach((box, i) => scroll[i] ? box.setAttribute("tabindex", 0) : box.removeAttribute("tabindex"));
+  };
+
+  // A folded cell is announced by its own words ("Show a solution"), not by the same label on every page.
+  for (const summary of document.querySelectorAll("details.hide > summary")) summary.removeAttribute("aria-label");
+
+  // Buttons that carry only a drawing get their title as a name that stays when the tooltip takes the title away.
+  for (const button of document.querySelectorAll(".bd-header-article :is(a, button)[title]")) {
+    if (!button.textContent.trim() && !button.hasAttribute("aria-label")) button.setAttribute("aria-label", button.title);
+  }
+
+  // Paper has no folds.
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const fold of opened) fold.open = true;
+  });
+  addEventListener("afterprint", () => { for (const fold of opened) fold.open = false; });
+
+  let waiting = 0;
+  const soon = () => { clearTimeout(waiting); waiting = setTimeout(reach, 400); }; // the theme does it after 300
+  addEventListener("resize", soon);
+  addEventListener("load", () => {
+    const typeset = window.MathJax && window.MathJax.startup && window.MathJax.startup.promise;
+    Promise.resolve(typeset).then(reach);
+  });
+  document.addEventListener("toggle", soon, true);
+})();

@@ -1,0 +1,261 @@
+"""The site as a reader meets it: in Chromium, in both themes, wide and narrow, from a server and from a folder."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+THEMES = ("light", "dark")
+WIDTHS = {1440: 900, 390: 844}
+PAPER = {"light": "rgb(253, 252, 249)", "dark": "rgb(21, 24, 27)"}
+pytestmark = pytest.mark.browser
+
+# What sticks out of the window and is not inside a box that scrolls; icons without a drawing; boxes no key reaches.
+MEASURE = """() => {
+  const seen = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 0;
+  const name = (e) => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "") + (e.className.baseVal ?? e.className);
+  const scrolls = (e) => ["auto", "scroll", "hidden"].includes(getComputedStyle(e).overflowX);
+  const held = (e) => { for (let p = e.parentElement; p && p.id !== "main-content"; p = p.parentElement)
+    if (scrolls(p)) return true; return false; };
+  const all = (selector) => [...document.querySelectorAll(selector)].filter(seen);
+  return {
+    overflow: document.documentElement.scrollWidth - innerWidth,
+    outside: all(".bd-article *").filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !held(e)).map(name),
+    blank: all("[class*='fa-']:is(i, span)").filter((e) => getComputedStyle(e).maskImage === "none").map(name),
+    unreached: all(".bd-article :is(pre, mjx-container, .output, .pst-scrollable-table-container)").filter((e) =>
+      e.scrollWidth > e.clientWidth + 1 && scrolls(e) && e.tabIndex < 0).map(name),
+    paper: getComputedStyle(document.body).backgroundColor,
+    theme: document.documentElement.dataset.theme,
+    formulas: document.querySelectorAll("mjx-container").length,
+    unset: [...document.querySelectorAll(".math")].filter((e) => !e.querySelector("mjx-container")).length,
+    errors: document.querySelectorAll("mjx-merror, .light-widget[data-ready='failed']").length,
+  };
+}"""
+# Leaves three coloured words of each kind and three formulas in each kind of box; the other words lose their colour.
+THIN_OUT = """() => {
+  const seen = {};
+  for (const e of document.querySelectorAll(".highlight span, mjx-container > *")) {
+    const box = e.closest(".cell_input, .cell_output, .admonition, details, td, .bd-article");
+    const kind = [e.tagName, e.className, box && box.className].join();
+    seen[kind] = (seen[kind] ?? 0) + 1;
+    if (seen[kind] <= 3) continue;
+    if (e.localName === "span") e.replaceWith(...e.childNodes);
+    else e.replaceChildren();
+  }
+}"""
+UNFOLD = "() => { for (const fold of document.querySelectorAll('.bd-article details')) fold.open = true; }"
+FOLD = "() => { for (const fold of document.querySelectorAll('.bd-article details')) fold.open = false; }"
+
+
+@dataclass
+class Visit:
+    """What one page did and showed in one theme."""
+
+    messages: list[str]
+    failed: list[str]
+    other_hosts: list[str]
+    loaded: list[str]
+    shown: dict[int, dict] = field(default_factory=dict)  # by width
+    faults: dict[int, list[str]] = field(default_factory=dict)  # axe's, by width
+    seconds: float = 0.0
+
+
+def measure(page: object) -> dict:
+    """Measure a page, as soon as its script has looked for the boxes that scroll after a change of size."""
+    end = time.monotonic() + 20
+    while (shown := page.evaluate(MEASURE))["unreached"] and time.monotonic() < end:
+        page.wait_for_timeout(100)
+    return shown
+
+
+def axe_faults(page: object) -> list[str]:
+    """Run axe-core with all its rules, on a page that is thinned out: a chapter has ten thousand coloured words of code
+    and as many parts of formulas, and axe needs half a minute to look at each.
+    """
+    if not page.evaluate("typeof axe === 'object'"):
+        page.evaluate(Axe().axe_script)
+    page.evaluate(THIN_OUT)
+    options = {"resultTypes": ["violations"], "preload": False, "elementRef": False}
+    found = page.evaluate("options => axe.run(document, options).then(results => results.violations)", options)
+    return [f"{fault['id']}: {node['html'][:160]}" for fault in found for node in fault["nodes"]]
+
+
+@pytest.fixture(scope="module")
+def visits(
+    request: pytest.FixtureRequest,
+    contexts: Callable[[str], tuple],
+    server: str,
+    pages: list[str],
+    settle: Callable[[object], None],
+) -> dict[tuple[str, str], Visit]:
+    """Every page, opened once a theme and looked at wide, with its folds closed, and narrow, with its folds open."""
+    made = {}
+    with_axe = any("axe" in item.name for item in request.session.items)  # axe takes most of the time
+    for theme in THEMES:
+        context, watch = contexts(theme)
+        tab = context.new_page()
+        for name in pages:
+            watch.clear()
+            tab.set_viewport_size({"width": 1440, "height": WIDTHS[1440]})
+            start = time.perf_counter()
+            tab.goto(f"{server}/{name}")
+            settle(tab)
+            seconds = time.perf_counter() - start
+            heard = [list(words) for words in (watch.messages, watch.failed, watch.other_hosts, watch.loaded)]
+            visit = made[theme, name] = Visit(*heard, seconds=seconds)
+            visit.shown[1440] = measure(tab)
+            tab.set_viewport_size({"width": 390, "height": WIDTHS[390]})
+            tab.evaluate(UNFOLD)
+            visit.shown[390] = measure(tab)
+            if with_axe:  # after both measurements: it changes the page
+                visit.faults[390] = axe_faults(tab)
+                tab.evaluate(FOLD)
+                tab.set_viewport_size({"width": 1440, "height": WIDTHS[1440]})
+                visit.faults[1440] = axe_faults(tab)
+        tab.close()
+    return made
+
+
+def each(visits: dict, theme: str, what: Callable[[Visit], object]) -> dict[str, object]:
+    """Collect, over the pages of a theme, what is there but should not be."""
+    return {name: what(visit) for (of, name), visit in visits.items() if of == theme and what(visit)}
+
+
+def test_no_page_asks_another_host(visits: dict, theme: str) -> None:
+    assert not each(visits, theme, lambda visit: visit.other_hosts)
+
+
+def test_nothing_that_a_page_asks_for_is_missing(visits: dict, theme: str) -> None:
+    assert not each(visits, theme, lambda visit: visit.failed)
+
+
+def test_the_console_is_empty(visits: dict, theme: str) -> None:
+    assert not each(visits, theme, lambda visit: visit.messages)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_axe_finds_nothing(visits: dict, theme: str, width: int) -> None:
+    assert not each(visits, theme, lambda visit: visit.faults[width])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_page_is_wider_than_the_window(visits: dict, theme: str, width: int) -> None:
+    assert not each(visits, theme, lambda visit: max(0, visit.shown[width]["overflow"]))
+    assert not each(visits, theme, lambda visit: visit.shown[width]["outside"])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_keyboard_reaches_every_box_that_scrolls(visits: dict, theme: str, width: int) -> None:
+    assert not each(visits, theme, lambda visit: visit.shown[width]["unreached"])
+
+
+def test_formulas_are_set_and_explorers_drawn(visits: dict, theme: str) -> None:
+    assert not each(visits, theme, lambda visit: visit.shown[1440]["unset"] + visit.shown[1440]["errors"])
+    assert visits[theme, "book/notation.html"].shown[1440]["formulas"] > 10
+
+
+def test_every_icon_has_a_drawing_and_no_icon_font_is_loaded(visits: dict, theme: str) -> None:
+    assert not each(visits, theme, lambda visit: visit.shown[1440]["blank"] + visit.shown[390]["blank"])
+    assert not each(visits, theme, lambda visit: [url for url in visit.loaded if "fontawesome" in url])
+
+
+def test_a_page_shows_in_the_colours_that_the_reader_prefers(visits: dict, theme: str) -> None:
+    assert not each(visits, theme, lambda visit: visit.shown[1440]["theme"] != theme)
+    assert not each(visits, theme, lambda visit: visit.shown[1440]["paper"] != PAPER[theme])
+
+
+def test_pages_open_quickly(visits: dict, capsys: pytest.CaptureFixture[str]) -> None:
+    slowest = max(visits, key=lambda key: visits[key].seconds)
+    with capsys.disabled():
+        print(f"\nslowest page: {slowest[1]}, {visits[slowest].seconds:.1f} s until formulas are set ", end="")
+    assert visits[slowest].seconds < 15
+
+
+def test_the_site_works_from_a_folder(
+    page: object, site: Path, pages: list[str], settle: Callable[[object], None]
+) -> None:
+    for name in pages:
+        page.goto((site / name).as_uri())
+        settle(page)
+        shown = measure(page)
+        assert shown["unset"] + shown["errors"] == 0, name
+        assert shown["paper"] == PAPER["light"], name
+
+
+@pytest.mark.parametrize("place", ["server", "folder"])
+def test_search_finds_a_word(page: object, site: Path, server: str, place: str) -> None:
+    root = server if place == "server" else site.as_uri()
+    page.goto(f"{root}/search.html?q=causal")
+    page.wait_for_selector("#search-results ul.search li a")
+    found = page.eval_on_selector_all("#search-results ul.search li a", "links => links.map(link => link.href)")
+    assert any("book/glossary.html" in link for link in found)
+    page.click("#search-results ul.search li a >> nth=0")
+    page.wait_for_load_state("load")
+    assert "/book/" in page.url
+
+
+def test_search_opens_by_its_key_and_takes_a_word(page: object, server: str) -> None:
+    page.goto(f"{server}/book/index.html")
+    page.keyboard.press("Control+K")
+    page.wait_for_selector("#pst-search-dialog[open]")
+    page.keyboard.type("softmax")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=softmax")
+    page.wait_for_selector("#search-results ul.search li a")
+
+
+def test_the_colours_can_be_changed_and_stay_so(browser: object, server: str) -> None:
+    context = browser.new_context(color_scheme="light", viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    state = "() => [document.documentElement.dataset.mode, document.documentElement.dataset.theme]"
+    page.goto(f"{server}/book/index.html")
+    assert page.evaluate(state) == ["auto", "light"]
+    page.click(".theme-switch-button")
+    assert page.evaluate(state) == ["dark", "dark"]
+    assert page.evaluate(MEASURE)["blank"] == []
+    page.goto(f"{server}/book/glossary.html")
+    assert page.evaluate(state) == ["dark", "dark"]
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == PAPER["dark"]
+    page.click(".theme-switch-button")
+    assert page.evaluate(state) == ["light", "light"]
+    page.reload()
+    assert page.evaluate(state) == ["light", "light"]
+    assert page.evaluate(MEASURE)["blank"] == []
+    context.close()
+
+
+def test_a_page_reads_without_javascript(browser: object, server: str) -> None:
+    for theme in THEMES:  # colours are chosen by a script: without it both get the light ones
+        context = browser.new_context(color_scheme=theme, java_script_enabled=False)
+        page = context.new_page()
+        page.goto(f"{server}/book/glossary.html")
+        style = "e => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]"
+        ink, paper = page.eval_on_selector("body", style)
+        assert (ink, paper) == ("rgb(35, 39, 43)", PAPER["light"])
+        context.close()
+
+
+def test_on_a_phone_the_menu_opens_as_a_dialog(page: object, server: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/book/index.html")
+    page.click(".bd-header-article .primary-toggle")
+    page.wait_for_selector("#pst-primary-sidebar-modal[open]")
+    assert axe_faults(page) == []
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#pst-primary-sidebar-modal:not([open])", state="attached")
+
+
+def test_paper_has_no_folds(page: object, server: str) -> None:
+    page.goto(f"{server}/book/index.html")
+    page.evaluate("""() => {
+        const fold = document.createElement("details");
+        fold.id = "a-fold";
+        document.querySelector(".bd-article").append(fold);
+        dispatchEvent(new Event("beforeprint"));
+    }""")
+    assert page.eval_on_selector("#a-fold", "fold => fold.open")
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert not page.eval_on_selector("#a-fold", "fold => fold.open")
