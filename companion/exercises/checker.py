@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from companion.exercises import complaints
 from companion.exercises.compare import TOLERANCE, difference
 from companion.exercises.definition import Case, Exercise, Mistake
 
@@ -30,6 +31,10 @@ class WrongAnswer(AssertionError):
     def __init__(self, message: str, exercise: str, case: int, mistake: str | None = None) -> None:
         super().__init__(message)
         self.exercise, self.case, self.mistake = exercise, case, mistake
+
+    def _render_traceback_(self) -> list[str]:
+        """Show the message alone in a notebook: it names the reader's lines, and the others are the checker's."""
+        return f"{type(self).__name__}: {self}".splitlines()
 
 
 class NotAnswered(Exception):
@@ -74,14 +79,18 @@ def check(exercise: Exercise, function: Callable[..., object]) -> int:
             continue
         mine += [_run(exercise, function, later) for later in cases[number:]]
         mistake = None if outcome.changed else diagnose(exercise, cases, wants, mine)
+        name, why = (mistake.name, mistake.diagnosis) if mistake else (None, None)
+        if outcome.error:
+            why = why or complaints.meaning(outcome.error)
+            problem = complaints.told(outcome.error, function)
+            complaints.shorten(outcome.error, function)
         lines = [
             f"{exercise.title}: not right yet.",
             _wrap(f"Case {number} of {len(cases)}: {exercise.describe(case)}."),
             problem if outcome.error else _wrap(problem),
-            *([_wrap(mistake.diagnosis)] if mistake else []),
+            *([_wrap(why)] if why else []),
             f'hint("{exercise.name}") helps; inputs("{exercise.name}", {number}) gives the arguments.',
         ]
-        name = mistake.name if mistake else None
         raise WrongAnswer("\n".join(lines), exercise.name, number, name) from outcome.error
     return len(cases)
 

@@ -1,10 +1,12 @@
 """The exercises: what is right passes however it is written, and a classic mistake is named."""
 
+import functools
 import html.parser
 import itertools
 import json
 import math
 import re
+import traceback
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from companion import exercises as book
 from companion import masks
 from companion.attention import attention as package_attention
 from companion.attention import attention_weights
-from companion.exercises import check_exercise, exercises, hint, inputs, keep_progress, progress, status
+from companion.exercises import check_exercise, complaints, exercises, hint, inputs, keep_progress, progress, status
 from companion.exercises.checker import NotAnswered, WrongAnswer, check
 from companion.exercises.compare import TOLERANCE, difference
 from companion.exercises.definition import Case, Exercise, Mistake
@@ -296,6 +298,16 @@ def backward_without_transpose(q, k, v, g):
 
 # Classic mistakes as a reader would write them, which is not how the package does.
 AS_WRITTEN = [
+    ("scaled-scores", "not-transposed", lambda q, k: torch.matmul(q, k)),
+    ("scaled-scores", "not-transposed", lambda q, k: k @ (q / q.shape[-1] ** 0.5)),
+    ("masked-weights", "renormalised", lambda s, mask: softmax_then_mask(s, mask)),
+    ("masked-weights", "renormalised", lambda s, mask: softmax_then_mask(s, mask).nan_to_num(0.0)),
+    ("masked-weights", "renormalised", lambda s, mask: F.normalize(torch.softmax(s, -1) * mask, p=1, dim=-1)),
+    ("attention", "key-not-transposed", lambda q, k, v, m=None: torch.softmax(q @ k / q.shape[-1] ** 0.5, -1) @ v),
+    ("attention", "renormalised", lambda q, k, v, m=None: attention_then_mask(q, k, v, m)),
+    ("debug-padded-batch", "renormalised", lambda x, n, *w: sentences_then_mask(x, n, *w)),
+    ("attention-backward", "key-not-transposed", lambda q, k, v, g: torch.softmax(q @ k, -1).mT @ g),
+    ("attention-backward", "no-keepdim", lambda q, k, v, g: backward_without_keepdim(q, k, v, g)),
     ("scaled-scores", "no-scale", lambda q, k: torch.einsum("...id,...jd->...ij", q, k)),
     ("scaled-scores", "width-not-root", lambda q, k: (q / q.shape[-1]) @ k.swapaxes(-1, -2)),
     ("scaled-scores", "keys-by-queries", lambda q, k: torch.einsum("...id,...jd->...ji", q, k) / q.shape[-1] ** 0.5),
@@ -334,6 +346,31 @@ AS_WRITTEN = [
 ]
 
 
+def softmax_then_mask(scores, mask):
+    weights = torch.where(mask, scores.softmax(-1), 0.0)
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def attention_then_mask(query, key, value, mask):
+    if mask is None:
+        return package_attention(query, key, value)
+    return softmax_then_mask(query @ key.mT / query.shape[-1] ** 0.5, mask) @ value
+
+
+def sentences_then_mask(x, lengths, w_q, w_k, w_v):
+    real = torch.arange(x.shape[1]) < lengths[:, None]
+    output = attention_then_mask(x @ w_q, x @ w_k, x @ w_v, real[:, None])
+    return torch.where(real[..., None], output, 0.0).sum(1) / lengths[:, None]
+
+
+def backward_without_keepdim(q, k, v, g):
+    c = q.shape[-1] ** -0.5
+    p = (c * q @ k.mT).softmax(-1)
+    d = p * (g @ v.mT)
+    d = c * (d - p * d.sum(-1))
+    return d @ k, torch.einsum("...ij,...id->...jd", d, q), p.mT @ g
+
+
 def attention_by_einsum_weights(scores, mask):
     powers = torch.where(mask, (scores - scores.masked_fill(~mask, -torch.inf).amax(-1, keepdim=True)).exp(), 0.0)
     return powers / powers.sum(-1, keepdim=True)
@@ -354,7 +391,8 @@ def off_by_one(x, lengths, w_q, w_k, w_v):
 
 @quiet
 @pytest.mark.parametrize(
-    ("name", "mistake", "function"), [pytest.param(*row, id=f"{row[0]}-{row[1]}") for row in AS_WRITTEN]
+    ("name", "mistake", "function"),
+    [pytest.param(*row, id=f"{row[0]}-{row[1]}-{number}") for number, row in enumerate(AS_WRITTEN)],
 )
 def test_a_mistake_is_recognised_when_written_differently(name, mistake, function):
     assert refused(BY_NAME[name], function).mistake == mistake
@@ -395,6 +433,45 @@ def test_two_bugs_in_one_answer_are_named_one_after_the_other():
     assert refused(BY_NAME["attention"], first).mistake == "no-scale"
     assert refused(BY_NAME["attention"], second).mistake == "empty-row-nan"
     assert refused(BY_NAME["softmax-stable"], lambda s: s.exp() / s.exp().sum(-1, keepdim=True)).mistake == "no-shift"
+
+
+def test_a_renormalised_row_is_named_only_where_a_hidden_score_took_everything():
+    """The diagnosis speaks of weights that underflowed: in the case that fails they have."""
+    error = refused(BY_NAME["masked-weights"], softmax_then_mask)
+    scores, mask = inputs("masked-weights", error.case)
+    assert "15 of 15 entries are NaN" in one_line(error)
+    assert "it took all the weight, and the others underflowed to 0" in one_line(error)
+    assert torch.where(mask, scores.softmax(-1), 0.0).sum() == 0
+    error = refused(BY_NAME["debug-padded-batch"], sentences_then_mask)
+    x, lengths, w_q, w_k, _ = inputs("debug-padded-batch", error.case)
+    weights = attention_weights(x @ w_q, x @ w_k)
+    real = torch.arange(x.shape[1]) < lengths[:, None]
+    assert "the pads score so high that they took all the weight" in one_line(error)
+    assert (torch.where(real[:, None], weights, 0.0).sum(-1) == 0).any()
+
+
+NEAR = [
+    ("scaled-scores", lambda q, k: q @ k.reshape(*k.shape[:-2], k.shape[-1], -1)),
+    ("scaled-scores", lambda q, k: q @ k.mT @ k),
+    ("scaled-scores", lambda q, k: q @ (k if k.shape[-2] == 2 else k.mT)),
+    ("attention", lambda q, k, v, m=None: (q @ k.mT).softmax(-1) @ v @ v),
+    ("masked-weights", lambda s, mask: 0 * softmax_then_mask(s, mask).nan_to_num(0.0)),
+    ("masked-weights", lambda s, mask: s @ s),
+    ("attention-backward", lambda q, k, v, g: q @ k.mT @ q),
+    ("attention-backward", lambda q, k, v, g: g - g.sum(-1)),
+]
+
+
+@pytest.mark.parametrize(("name", "function"), [pytest.param(*row, id=f"{row[0]}-{i}") for i, row in enumerate(NEAR)])
+def test_an_answer_near_a_mistake_is_not_taken_for_it(name, function):
+    assert refused(BY_NAME[name], function).mistake is None
+
+
+@pytest.mark.parametrize("exercise", ALL)
+def test_no_diagnosis_names_a_size(exercise):
+    """A diagnosis stands under whatever case fails first, and cases differ in their sizes."""
+    for mistake in exercise.mistakes:
+        assert not re.search(r"\b(width|length|size) \d", mistake.diagnosis.replace("length 1 ", "")), mistake.name
 
 
 # What an exercise is made of.
@@ -476,6 +553,19 @@ def test_hints_are_three_and_none_is_the_code(exercise):
         assert 60 < len(text) < 400
         assert "return" not in text
         assert "lambda" not in text
+
+
+def test_hints_come_in_small_steps():
+    """The second gives the operation, not the whole; the third leaves the last step to the reader."""
+    assert "`.mT` or `transpose(-2, -1)`" in BY_NAME["scaled-scores"].hints[1]
+    for words in ("tril", "triangle", "t_k - 1"):
+        assert words not in BY_NAME["causal-mask"].hints[2]
+    assert "arange" not in BY_NAME["padding-mask"].hints[2]
+    assert "two more axes" not in BY_NAME["padding-mask"].hints[2]
+    first, second, third = BY_NAME["debug-padded-batch"].hints
+    assert "count as real" in second
+    assert not any("mask acts" in text or "averaged" in text for text in (first, second))
+    assert "mask acts" in third
 
 
 def test_the_hand_examples_are_the_first_cases():
@@ -577,6 +667,210 @@ def test_the_same_error_on_the_same_shapes_is_the_same_mistake():
     error = refused(BY_NAME["scaled-scores"], lambda q, k: q @ torch.t(k) / q.shape[-1] ** 0.5)
     assert "Your code raised RuntimeError: t() expects" in str(error)
     assert error.mistake == "wrong-axes-swapped"
+
+
+# An error in the reader's code, in words.
+
+
+SCORES, MASK = torch.arange(35.0).reshape(5, 7), torch.arange(35).reshape(5, 7) % 3 > 0
+BATCH = torch.arange(2 * 5 * 7.0).reshape(2, 5, 7)
+
+ERRORS = [
+    (lambda: SCORES @ SCORES, "so the two have one size: here they are 7 and 5."),
+    (lambda: SCORES[0] @ SCORES[:, 0], None),  # two vectors: torch speaks of their sizes itself
+    (lambda: BATCH @ BATCH, "so the two have one size: here they are 7 and 5."),
+    (lambda: torch.bmm(BATCH.mT, BATCH[:1]), None),  # the batches differ, and no transpose helps
+    (lambda: SCORES - SCORES.sum(-1), "here 7 meets 5. A sum or a maximum over an axis removes it"),
+    (lambda: SCORES - SCORES.max(-1, keepdim=True), "`max` returns two tensors, the values and where they stood."),
+    (lambda: SCORES.min(-1).exp(), "`min` returns two tensors, the values and where they stood."),
+    (lambda: torch.exp(SCORES.max(-1)), "`max` returns two tensors"),
+    (lambda: 1 if MASK else 2, "Whether there is a mask at all is `mask is not None`"),
+    (lambda: max(SCORES, MASK), "Python asks a whole tensor for one True or False"),
+    (lambda: torch.outer(SCORES, SCORES), "`torch.outer` takes two vectors, and this tensor has 2 axes."),
+    (lambda: BATCH.t(), "`.t()` takes two axes at most, and this tensor has 3."),
+    (lambda: SCORES @ SCORES.mT.double(), "A product takes tensors of one dtype and converts none."),
+    (lambda: BATCH @ BATCH.mT.double(), "A product takes tensors of one dtype and converts none."),
+    (lambda: SCORES.masked_fill(MASK.float(), 0.0), "A tensor of booleans is needed here"),
+    (lambda: ~SCORES, "A tensor of booleans is needed here"),
+    (lambda: torch.where(SCORES, SCORES, 0.0), "A tensor of booleans is needed here"),
+    (lambda: torch.sqrt(SCORES.shape[-1]), "`torch.sqrt` takes a tensor, and this is a plain number"),
+    (lambda: torch.tril(5, 7), None),
+    (lambda: math.exp(SCORES), "A tensor of several entries stands where one number is needed."),
+    (lambda: range(SCORES), "A tensor of several entries stands where one number is needed."),
+    (lambda: SCORES.softmax(2), "This tensor has no axis 2: its axes are -2 to 1."),
+    (lambda: SCORES[:, :, 0], "More axes are indexed than the 2 that this tensor has."),
+    (lambda: [a for a, b, c in [SCORES.shape]], "leading axes come and go"),
+    (lambda: [a for (a,) in [SCORES.shape]], "leading axes come and go"),
+    (lambda: SCORES.shape(-1), "A shape is no function."),
+    (lambda: SCORES.size[-1], "A method needs round brackets"),
+    (lambda: torch.softmax(SCORES), "A softmax needs to be told its axis"),
+    (lambda: ~None, "A value here is None"),
+    (lambda: None.any(), "A value here is None"),
+    (lambda: not_set_anywhere, "The name `not_set_anywhere` has no value"),  # noqa: F821
+    (lambda: [][3], None),
+    (lambda: 1 / 0, None),
+    (lambda: SCORES.reshape(3, 3), None),
+]
+
+
+def raised_by(function):
+    try:
+        function()
+    except Exception as error:
+        return error
+    raise AssertionError("no error")
+
+
+@pytest.mark.parametrize(("function", "sentence"), ERRORS)
+def test_an_error_message_is_told_in_plain_words(function, sentence):
+    found = complaints.meaning(raised_by(function))
+    assert found is None if sentence is None else sentence in found
+
+
+def test_every_meaning_is_one_that_torch_or_python_still_gives():
+    messages = [str(raised_by(function)) for function, _ in ERRORS]
+    for pattern, _ in complaints.MEANINGS:
+        assert any(re.search(pattern, message) for message in messages), pattern
+
+
+def jacobian_by_outer(scores):
+    weights = scores.softmax(-1)
+    return torch.diag_embed(weights) - torch.outer(weights, weights)
+
+
+def test_an_error_without_a_named_mistake_gets_its_meaning():
+    def mine(scores):
+        return (scores - scores.max(-1, keepdim=True)).exp()
+
+    error = refused(BY_NAME["softmax-stable"], mine)
+    assert error.mistake is None
+    assert "Over an axis `max` returns two tensors" in one_line(error)
+    error = refused(BY_NAME["softmax-jacobian"], lambda s: torch.diag_embed(s) - torch.outer(s.softmax(-1), s))
+    assert "`torch.outer`" not in one_line(error)  # it is wrong before it raises
+    error = refused(BY_NAME["softmax-jacobian"], jacobian_by_outer)
+    assert (error.case, error.mistake) == (4, None)
+    assert "`torch.outer` takes two vectors, and this tensor has 2 axes." in one_line(error)
+
+
+def test_a_named_mistake_is_told_in_place_of_the_meaning():
+    text = one_line(refused(BY_NAME["scaled-scores"], lambda q, k: q @ k))
+    assert "You multiplied query and key as they stand." in text
+    assert "so the two have one size" not in text
+
+
+def test_the_line_of_the_reader_is_quoted():
+    def mine(scores, mask):
+        hidden = ~mask
+        return scores.mask_fill(hidden, -torch.inf).softmax(-1)
+
+    lines = str(refused(BY_NAME["masked-weights"], mine)).splitlines()
+    assert lines[2:4] == [
+        "Your code raised AttributeError: 'Tensor' object has no attribute 'mask_fill'. Did you mean: 'masked_fill'?",
+        "In line 3 of mine: `return scores.mask_fill(hidden, -torch.inf).softmax(-1)`",
+    ]
+
+
+def widest(x):
+    return max(
+        [row.softmax(7) for row in x],
+    )
+
+
+def test_a_helper_is_quoted_beside_the_line_that_calls_it():
+    def mine(x):
+        return functools.reduce(lambda a, b: widest(b), [x, x])
+
+    error = refused(toy(), mine)
+    assert str(error).splitlines()[3:5] == [
+        "In line 2 of mine: `return functools.reduce(lambda a, b: widest(b), [x, x])`",
+        "In line 3 of widest: `[row.softmax(7) for row in x],`",
+    ]
+
+
+def test_lines_inside_libraries_are_left_out():
+    def mine(x):
+        return F.softmax(x, dim=7)
+
+    error = refused(toy(), mine)
+    assert "In line 2 of mine: `return F.softmax(x, dim=7)`" in str(error)
+    steps = traceback.extract_tb(error.__cause__.__traceback__)
+    assert [step.name for step in steps] == ["mine"]
+
+
+def test_a_lambda_is_quoted_without_a_number():
+    text = str(refused(toy(), lambda x: x.softmax(7)))
+    assert "In your line `text = str(refused(toy(), lambda x: x.softmax(7)))`" in text
+
+
+def test_code_without_source_is_named_by_its_line():
+    space = {}
+    exec(compile("def mine(x):\n    y = 2\n    return x.softmax(7)\n", "<nowhere>", "exec"), space)
+    assert "\nIn line 3 of mine\n" in str(refused(toy(), space["mine"]))
+    exec(compile("mine = lambda x: x.softmax(7)", "<nowhere>", "exec"), space)
+    assert "In " not in str(refused(toy(), space["mine"]))
+    assert "\nIn " not in str(refused(toy(), functools.partial(torch.softmax, dim=7)))
+
+
+def test_a_callable_object_and_a_wrapped_function_are_quoted_too():
+    class Mine:
+        def __call__(self, x):
+            return x.softmax(7)
+
+    @torch.no_grad()
+    def mine(x):
+        return x.softmax(7)
+
+    def mine_too(x):
+        return x.softmax(7)
+
+    assert "In line 2 of __call__: `return x.softmax(7)`" in str(refused(toy(), Mine()))
+    assert "In line 3 of mine: `return x.softmax(7)`" in str(refused(toy(), mine))
+    assert "In line 2 of mine_too: `return x.softmax(7)`" in str(refused(toy(), functools.partial(mine_too)))
+
+
+def test_a_long_line_is_cut_and_the_end_of_a_message_trimmed():
+    def mine(x):
+        return x.softmax(7) + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1
+
+    line = next(line for line in str(refused(toy(), mine)).splitlines() if line.startswith("In line"))
+    assert re.fullmatch(r"In line 2 of mine: `return x\.softmax\(7\)[ +1]{81} \.\.\.`", line)
+
+    def two(x):
+        raise ValueError("first\nsecond\n\n")
+
+    assert "ValueError: first\nsecond\nIn line 2 of two" in str(refused(toy(), two))
+
+
+@pytest.mark.parametrize(
+    ("function", "meant"),
+    [
+        (lambda x: x.masked_fil(1), "masked_fill"),
+        (lambda x: x.mt, "mT"),
+        (lambda x: torch.soft_max(x), "softmax"),
+        (lambda x: maht.sqrt(x), "math"),  # noqa: F821
+        (lambda x: prnt(x), "print"),  # noqa: F821
+        (lambda x: x.zzzzz, None),
+        (lambda x: x.softmax(7), None),
+        (lambda x: x.nnz(), None),  # there is a private _nnz
+        (lambda x: x._nz(), "_nnz"),
+    ],
+)
+def test_the_name_that_may_be_meant_is_given(function, meant):
+    text = str(refused(toy(), function))
+    assert (f". Did you mean: '{meant}'?\n" in text) if meant else ("Did you mean" not in text)
+
+
+def test_a_name_that_python_offered_already_is_not_offered_twice():
+    def mine(x):
+        raise AttributeError("no 'a'. Did you mean: 'b'?", name="mt", obj=x)
+
+    told = next(line for line in str(refused(toy(), mine)).splitlines() if line.startswith("Your code raised"))
+    assert told.endswith("no 'a'. Did you mean: 'b'?")
+
+
+def test_a_notebook_shows_the_message_alone():
+    error = refused(toy(), lambda x: x / 2)
+    assert error._render_traceback_() == ["WrongAnswer: " + str(error).splitlines()[0], *str(error).splitlines()[1:]]
 
 
 def test_an_argument_changed_in_place_is_named():
@@ -714,7 +1008,7 @@ def test_texts_of_objects_are_stable():
 def test_a_right_answer_is_reported_and_recorded(capsys, fresh):
     check_exercise("scaled-scores", ALTERNATIVES["scaled-scores"][0])
     out = capsys.readouterr().out
-    assert out.startswith("Scaled scores: correct (9 cases).\nTested: sizes that all differ, leading axes")
+    assert out.startswith("Compute the scaled scores: correct (9 cases).\nTested: sizes that all differ, leading axes")
     assert fresh.state("scaled-scores") == "solved"
 
 
@@ -747,7 +1041,7 @@ def stub_raises(query, key):
 @pytest.mark.parametrize("answer", [stub_none, stub_ellipsis, stub_raises, None, ...])
 def test_a_stub_is_not_answered_yet(answer, capsys, fresh):
     check_exercise("scaled-scores", answer)
-    assert capsys.readouterr().out == 'Scaled scores: not answered yet. hint("scaled-scores") helps.\n'
+    assert capsys.readouterr().out == 'Compute the scaled scores: not answered yet. hint("scaled-scores") helps.\n'
     assert fresh.state("scaled-scores") == "open"
 
 
@@ -880,9 +1174,9 @@ def test_status_is_a_table_by_chapter(capsys):
     status()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "attention: 1 of 9 solved"
-    assert lines[1] == "  solved  scaled-scores       Scaled scores"
-    assert lines[2] == "  open    softmax-stable      A softmax that survives large scores"
-    assert lines[3] == "  tried   causal-mask         A causal mask"
+    assert lines[1] == "  solved  scaled-scores       Compute the scaled scores"
+    assert lines[2] == "  open    softmax-stable      Write a softmax that survives large scores"
+    assert lines[3] == "  tried   causal-mask         Build a causal mask"
     assert lines[-1] == 'Not kept: keep_progress("progress.json") keeps it in that file.'
 
 
@@ -957,7 +1251,7 @@ def test_a_file_that_breaks_later_does_not_hide_the_verdict(tmp_path, capsys):
     (tmp_path / "p.json").write_text("broken")
     check_exercise("scaled-scores", BY_NAME["scaled-scores"].reference)
     out = capsys.readouterr().out
-    assert "Scaled scores: correct" in out
+    assert "Compute the scaled scores: correct" in out
     assert "Progress was not saved: a progress file holds JSON" in out
     with pytest.raises(WrongAnswer, match="You did not scale"):
         check_exercise("scaled-scores", lambda q, k: q @ k.mT)

@@ -32,7 +32,7 @@ def _causal_cases() -> list[Case]:
 
 CAUSAL_MASK = Exercise(
     name="causal-mask",
-    title="A causal mask",
+    title="Build a causal mask",
     chapter="attention",
     reference=_causal_mask,
     cases=_causal_cases,
@@ -41,8 +41,8 @@ CAUSAL_MASK = Exercise(
         "Draw the grid for two queries and three keys. The last query stands at the last key: where does the first?",
         "Give each query its position among the keys. With t_k - t_q keys in the past, query i does not stand at "
         "position i. A query sees its own position.",
-        "Compare positions: a column of query positions that ends at t_k - 1 and a row of key positions broadcast to "
-        "the grid. Or take a lower triangle of booleans and move its diagonal.",
+        "One comparison of query positions with key positions fills the whole grid, if one of them is a column. "
+        "Check two corners: the last query sees every key, and with as many keys as queries the first sees key 0 only.",
     ),
     mistakes=(
         Mistake(
@@ -129,7 +129,7 @@ def _padding_cases() -> list[Case]:
 
 PADDING_MASK = Exercise(
     name="padding-mask",
-    title="A padding mask",
+    title="Build a padding mask",
     chapter="attention",
     reference=_padding_mask,
     cases=_padding_cases,
@@ -139,8 +139,8 @@ PADDING_MASK = Exercise(
         "meet in one grid?",
         "The result has three axes. The middle one, of size 1, stands for all queries, since padding is the same for "
         "each of them. Indexing with None adds an axis.",
-        "Compare a range over t_k with the lengths, after the lengths have got two more axes at the end. "
-        "Position 0 is the first token, so a sentence of length 1 keeps position 0 only.",
+        "One comparison of positions with lengths fills the whole mask. Write the shape of each beside it: which axes "
+        "are missing? Positions count from 0, so a sentence of length 1 keeps position 0 only.",
     ),
     mistakes=(
         Mistake(

@@ -38,30 +38,36 @@ def _scaled_scores_cases() -> list[Case]:
 
 SCALED_SCORES = Exercise(
     name="scaled-scores",
-    title="Scaled scores",
+    title="Compute the scaled scores",
     chapter="attention",
     reference=_scaled_scores,
     cases=_scaled_scores_cases,
     tested="sizes that all differ, leading axes, one key, width 1, float32 and float64, scores up to a million",
     hints=(
         "Write down the shapes first. Each query meets each key: which axis disappears, and which two remain?",
-        "A matrix product needs the key with its last two axes swapped, whatever stands before them. "
-        "Then think which size the dot product has summed over.",
+        "A matrix product needs the key with its last two axes swapped, whatever stands before them: `.mT` or "
+        "`transpose(-2, -1)` does that. Then think which size the dot product has summed over.",
         "The divisor is the square root of the size of the axis that disappeared. Read it from a shape; "
         "neither the number of queries nor the number of keys has a part in it.",
     ),
     mistakes=(
         Mistake(
+            "not-transposed",
+            lambda query, key: query @ key / math.sqrt(key.shape[-1]),
+            "You multiplied query and key as they stand. A matrix product sums over the last axis of the left tensor "
+            "and the second-last of the right one; a score sums over the width, which is the last axis of both.",
+            also=(lambda query, key: key @ query / math.sqrt(key.shape[-1]),),
+        ),
+        Mistake(
             "no-scale",
             lambda query, key: query @ key.mT,
-            "You did not scale the dot products. Compare the standard deviation of your scores at width 11 with that "
-            "at width 1: it grows with the width.",
+            "You did not scale the dot products: the wider query and key are, the larger your scores come out.",
         ),
         Mistake(
             "width-not-root",
             lambda query, key: query @ key.mT / key.shape[-1],
             "You divided by the width d_k itself (or by its root twice), so the scores shrink as the width grows. "
-            "Their standard deviation at width 11 is about 0.3.",
+            "With the right scale their size does not depend on the width.",
         ),
         Mistake(
             "root-of-keys",

@@ -54,13 +54,17 @@ def _row_shifted(scores: Tensor) -> Tensor:
     return _shifted(scores, scores.amax(dim=-1, keepdim=True))
 
 
+def _rescaled(weights: Tensor) -> Tensor:
+    return weights / weights.sum(dim=-1, keepdim=True)
+
+
 def _zeros_for_nan_rows(weights: Tensor) -> Tensor:
     return weights.masked_fill(weights.isnan(), 0.0)
 
 
 SOFTMAX_STABLE = Exercise(
     name="softmax-stable",
-    title="A softmax that survives large scores",
+    title="Write a softmax that survives large scores",
     chapter="attention",
     reference=_softmax_stable,
     cases=_softmax_cases,
@@ -78,7 +82,7 @@ SOFTMAX_STABLE = Exercise(
             "no-shift",
             lambda scores: _normalised(scores.exp()),
             "You exponentiated the scores as they are. Look at `torch.tensor(1000.0).exp()`: it is infinite, and "
-            "infinity over infinity is NaN; at minus a million all powers vanish and 0 over 0 is left.",
+            "infinity over infinity is NaN; at minus a million all exponentials vanish and 0 over 0 is left.",
             also=(lambda scores: scores.exp() / scores.exp().sum(dim=-1, keepdim=True),),
         ),
         Mistake(
@@ -172,7 +176,7 @@ def _softmax_under(scores: Tensor, mask: Tensor, fill: float = -math.inf, dim: i
 
 MASKED_WEIGHTS = Exercise(
     name="masked-weights",
-    title="Weights under a mask",
+    title="Turn masked scores into weights",
     chapter="attention",
     reference=_masked_weights,
     cases=_masked_cases,
@@ -201,6 +205,18 @@ MASKED_WEIGHTS = Exercise(
             lambda scores, mask: scores.softmax(dim=-1) * mask,
             "You applied the mask after the softmax. The hidden keys had taken their share already, so your rows sum "
             "to less than 1.",
+        ),
+        Mistake(
+            "renormalised",
+            lambda scores, mask: _normalised(scores.softmax(dim=-1) * mask),
+            "You hid keys after the softmax (or its exponentials) and divided by what was left. In this case a hidden "
+            "score is so large that it took all the weight, and the others underflowed to 0: nothing is left to "
+            "divide by. Hide scores, not weights.",
+            also=(
+                lambda scores, mask: _rescaled(scores.softmax(dim=-1) * mask),
+                lambda scores, mask: _zeros_for_nan_rows(_rescaled(scores.softmax(dim=-1) * mask)),
+                lambda scores, mask: _rescaled(_row_shifted(scores) * mask),
+            ),
         ),
         Mistake(
             "zero-score",
