@@ -65,15 +65,20 @@ def pytest(log: str, *arguments: str, extra: dict[str, str] | None = None) -> tu
 
 
 def ruff() -> tuple[bool, str]:
-    """Check the code's style and its format."""
-    commands = (["check", "."], ["format", "--check", "."])
-    codes = [run_logged([venv_python(), "-m", "ruff", *command], f"ruff-{command[0]}")[0] for command in commands]
+    """Check the code's style and its format; cells have 85 columns, so that a page does not scroll."""
+    notebooks = [str(path) for path in sorted((ROOT / "book").glob("*.ipynb"))]
+    commands = {
+        "check": ["check", "."],
+        "format": ["format", "--check", "."],
+        "cells": ["format", "--check", "--line-length", "85", *notebooks],
+    }
+    codes = [run_logged([venv_python(), "-m", "ruff", *given], f"ruff-{name}")[0] for name, given in commands.items()]
     if not any(codes):
         (LOGS / "ruff.log").unlink(missing_ok=True)
         return True, "check and format"
-    logs = [(LOGS / f"ruff-{command[0]}.log").read_text("utf-8") for command in commands]
+    logs = [(LOGS / f"ruff-{name}.log").read_text("utf-8") for name in commands]
     (LOGS / "ruff.log").write_text("\n".join(logs), "utf-8")
-    return False, "see `ruff check .` and `ruff format .`"
+    return False, "see `ruff check .` and `ruff format .`, for notebooks with --line-length 85"
 
 
 def checks(browser: str | None) -> list[tuple[str, str, Sequence[str], dict[str, str]]]:

@@ -97,7 +97,7 @@ FAULTS = [
         LEDGER,
         "  verdict: holds\n",
         "  verdict: wrong\n  correct: It is not so.\n",
-        notebooks("pairs", "a_fresh_run_gives_the_same_bytes"),
+        notebooks("pairs", "a_fresh_run_gives_the_same_notebook"),
         reason=r"ChapterError: attention: cell \d+ .*raised ClaimError",
         after="- id: softmax-20-23\n",
     ),
@@ -154,7 +154,7 @@ FAULTS = [
     Fault(
         "a stored output is changed",
         NOTEBOOK,
-        tests=notebooks("pairs", "a_fresh_run_gives_the_same_bytes"),
+        tests=notebooks("pairs", "a_fresh_run_gives_the_same_notebook"),
         edit=cell("softmax-20-23", printed_otherwise),
     ),
     Fault(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from faults import Fault
 
 NOTEBOOK = "book/attention.ipynb"
+SAME_FIGURES = "the_stored_figures_are_those_of_a_fresh_run_and_of_the_package"
 
 
 def pairs(test: str) -> tuple[str, ...]:
@@ -46,11 +47,22 @@ def change_an_explorer(notebook: dict) -> None:
     state["value"][0][0] = 999.0
 
 
+def drop_a_figure(notebook: dict) -> None:
+    """Leave the second figure's cell without its picture: what a cell shows that draws and displays nothing."""
+    [cell for cell in code(notebook) if "figure" in cell["metadata"].get("mystnb", {})][1]["outputs"] = []
+
+
 FAULTS = [
+    Fault(
+        "a figure was never drawn",
+        NOTEBOOK,
+        tests=pairs("every_cell_was_run_in_order_and_none_raised"),
+        edit=in_notebook(drop_a_figure),
+    ),
     Fault(
         "an explorer's stored numbers are not those of a fresh run",
         NOTEBOOK,
-        tests=pairs("a_fresh_run_gives_the_same_bytes"),
+        tests=(f"tests/notebooks/test_explorer_state.py::test_{SAME_FIGURES}",),
         edit=in_notebook(change_an_explorer),
     ),
     Fault(

@@ -1,0 +1,267 @@
+"""What the Sphinx extensions `ledger` and `questions` make of a small book: anchors, links, tables, folds, warnings."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nbformat
+import pytest
+
+EXTENSIONS = Path(__file__).parents[2] / "book" / "extensions"
+CONFIG = """
+extensions = ["myst_nb", "sphinxcontrib.bibtex", "ledger", "questions"]
+bibtex_bibfiles = ["book/references.bib"]
+nb_execution_mode = "off"
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+root_doc = "book/index"
+exclude_patterns = ["_build"]
+html_theme = "basic"
+suppress_warnings = ["config.cache"]
+nitpicky = True
+numfig = True
+gettext_compact = False
+html_static_path = ["book/assets"]
+"""
+LEDGER = """
+total: 9
+documents: 5
+claims:
+- {id: sum-one, chapter: one, claim: "Rows sum to $1$.", verdict: holds, kind: math, documents: 3, evidence: Computed.}
+- {id: too-wide, chapter: one, claim: It is wide., verdict: wrong, kind: math, documents: 1, evidence: Seen.,
+   correct: No.}
+- {id: who-knows, chapter: one, claim: It helps., verdict: unsupported, kind: opinion, documents: 2, evidence: None.}
+- {id: left-out, chapter: one, claim: A joke., verdict: unsupported, kind: opinion, documents: 1, evidence: None.,
+   dropped: It says nothing.}
+"""
+QUESTION = r"""
+::::{interview-question} Why $\sqrt{d_k}$?
+:name: q-why
+:kind: derive
+:level: 2
+:topic: one
+:evidence: claim-sum-one, eq-one, sec-one, fig-one
+:::{short}
+The short one.
+:::
+:::{full}
+See {eq}`eq-one`.
+:::
+:::{follow-ups}
+1. **And then?** Nothing.
+:::
+:::{common-mistake}
+The wrong one.
+:::
+::::
+"""
+TEXT = r"""# Chapter one
+
+(sec-one)=
+## A section
+
+$$ a = b $$ (eq-one)
+
+```{figure} dot.png
+:name: fig-one
+
+A dot
+```
+"""
+PAGES = {
+    "index": "# Home\n\n```{toctree}\none\nledger\n```\n\n"
+    "{ref}`There <claim-sum-one>`, {ref}`claim-too-wide`, {ref}`q-why`,\n"
+    "{ref}`ledger-left-out`. {ledger-count}`one unsupported` of {ledger-count}`total`. {verdict}`holds`\n",
+    "ledger": "# Ledger\n\n```{ledger-table}\n```\n\n```{bibliography}\n```\n",
+}
+CELLS = (
+    'check_claim("sum-one", x.all(), "so")',
+    'check_claim("too-wide", x.any(), "so")',
+    'cite_claim("who-knows", "who1999what", "so")',
+)
+SOURCE = "@article{who1999what, author = {Who, A.}, title = {What}, journal = {J}, year = {1999}, doi = {10.1000/1}}\n"
+DOT = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
+)
+
+
+class Page(HTMLParser):
+    """The elements of a page that have an id, links by their text, and the text inside `<summary>`."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.text = path.read_text("utf8")
+        self.classes, self.links, self.summary, self._open = {}, {}, "", []
+        self.feed(self.text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if "id" in attributes:
+            self.classes[attributes["id"]] = (tag, set((attributes.get("class") or "").split()))
+        self._open.append((tag, attributes.get("href")))
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        href = next((href for _, href in reversed(self._open) if href), None)
+        if href:
+            self.links[" ".join(data.split())] = href
+        if any(tag == "summary" for tag, _ in self._open):
+            self.summary += data
+
+
+class Book:
+    """A small book in a folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        (folder / "book" / "assets").mkdir(parents=True)
+        (folder / "conf.py").write_text(CONFIG, "utf8")
+        (folder / "book" / "claims.yml").write_text(LEDGER, "utf8")
+        (folder / "book" / "references.bib").write_text(SOURCE, "utf8")
+        (folder / "book" / "dot.png").write_bytes(DOT)
+        for name, text in PAGES.items():
+            (folder / "book" / f"{name}.md").write_text(text, "utf8")
+        self.write_chapter(CELLS, TEXT + QUESTION)
+
+    def write_chapter(self, cells, text):
+        new = nbformat.v4
+        made = [new.new_code_cell(source, execution_count=number) for number, source in enumerate(cells, 1)]
+        notebook = new.new_notebook(
+            cells=[new.new_markdown_cell(text), *made], metadata={"language_info": {"name": "python"}}
+        )
+        for number, cell in enumerate(notebook.cells):
+            cell.id = f"cell-{number}"
+        (self.folder / "book" / "one.ipynb").write_text(json.dumps(notebook), "utf8")
+
+    def build(self, builder="html"):
+        """Build, and return the warnings."""
+        command = [sys.executable, "-W", "ignore", "-m", "sphinx", "-q", "-n", "-b", builder, ".", f"_build/{builder}"]
+        environment = os.environ | {"PYTHONPATH": str(EXTENSIONS), "NO_COLOR": "1"}
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return [line for line in done.stderr.splitlines() if re.search("WARNING|ERROR", line)]
+
+    def page(self, name):
+        return Page(self.folder / "_build" / "html" / "book" / f"{name}.html")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    book = Book(tmp_path_factory.mktemp("book"))
+    assert book.build() == []
+    return book
+
+
+def test_a_cell_that_settles_a_claim_has_its_anchor_and_its_verdict(built):
+    anchors = {name: value for name, value in built.page("one").classes.items() if name.startswith("claim-")}
+    assert set(anchors) == {"claim-sum-one", "claim-too-wide", "claim-who-knows"}
+    assert {"cell", "claim-cell", "verdict-wrong"} <= anchors["claim-too-wide"][1]
+    assert {"cell", "claim-cell", "verdict-unsupported"} <= anchors["claim-who-knows"][1]
+
+
+def test_other_pages_refer_to_claims_questions_and_entries(built):
+    links = built.page("index").links
+    assert links["There"] == "one.html#claim-sum-one"
+    assert links["It is wide."] == "one.html#claim-too-wide"
+    assert links["A joke."] == "ledger.html#ledger-left-out"
+    assert "one.html#q-why" in links.values()
+
+
+def test_numbers_and_verdicts_are_written_by_roles(built):
+    text = built.page("index").text
+    assert "2 of 9." in text
+    assert '<span class="verdict verdict-holds">holds</span>' in text
+
+
+def test_the_ledger_lists_each_claim_with_verdict_evidence_and_link(built):
+    page = built.page("ledger")
+    assert {"ledger-sum-one", "ledger-too-wide", "ledger-who-knows", "ledger-left-out"} <= set(page.classes)
+    assert "verdict-wrong" in page.classes["ledger-too-wide"][1]
+    words = plain(page.text)
+    assert "It is wide. wrong · in 1 of 5 documents · settled by a cell in Chapter one Right is: No." in words
+    assert "unsupported · in 2 of 5 documents · settled by Who [ Who99 ] , cited in a cell in Chapter one" in words
+    assert "in 1 of 5 documents · not taken up Evidence: None. Left out: It says nothing." in words
+    assert 'href="one.html#claim-too-wide"' in page.text
+    assert r"Rows sum to \(1\) ." in words
+
+
+def plain(html):
+    """The words of a piece of HTML."""
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def rows(page):
+    """The rows of all tables of a page, as texts."""
+    found = re.findall(r"<tr.*?</tr>", page.text, re.DOTALL)
+    return [[plain(cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)] for row in found]
+
+
+def test_the_ledger_counts_by_verdict_and_chapter(built):
+    found = rows(built.page("ledger"))
+    assert ["holds", "True as stated.", "1"] in found
+    assert ["Chapter one", "1", "0", "1", "2", "0", "0", "4"] in found
+
+
+def test_a_question_is_folded_under_its_text(built):
+    page = built.page("one")
+    assert page.classes["q-why"] == ("details", {"interview-question"})
+    assert " ".join(page.summary.split()) == r"Why \(\sqrt{d_k}\)? derive solid"
+    headings = re.findall(r'<h3 class="[^"]*rubric[^"]*">(.*?)</h3>', page.text)
+    assert headings == ["Short answer", "On the whiteboard", "Follow-ups", "Common wrong answer", "Shown in"]
+    evidence = re.search(r'<ul class="question-evidence.*?</ul>', page.text, re.DOTALL)[0]
+    assert re.findall(r'href="([^"]+)"', evidence) == ["#claim-sum-one", "#equation-eq-one", "#sec-one", "#fig-one"]
+
+
+def test_every_text_of_a_question_and_of_the_ledger_can_be_translated(tmp_path):
+    book = Book(tmp_path)
+    assert book.build("gettext") == []
+    folder = tmp_path / "_build" / "gettext" / "book"
+    messages = {
+        name: set(re.findall(r'^msgid "(.*)"$', (folder / f"{name}.pot").read_text("utf8"), re.MULTILINE))
+        for name in ("one", "ledger")
+    }
+    assert {r"Why $\\sqrt{d_k}$?", "Short answer", "The short one.", "The wrong one."} <= messages["one"]
+    assert {"It is wide.", "**Evidence:** Seen.", "True as stated."} <= messages["ledger"]
+
+
+def test_a_page_that_is_not_read_again_keeps_its_links_and_a_changed_ledger_its_counts(tmp_path):
+    book = Book(tmp_path)
+    assert book.build() == []
+    index = tmp_path / "book" / "index.md"
+    index.write_text(index.read_text("utf8") + "\nMore.\n", "utf8")
+    assert book.build() == []
+    assert book.page("index").links["There"] == "one.html#claim-sum-one"
+    claims = tmp_path / "book" / "claims.yml"
+    claims.write_text(LEDGER.replace("verdict: wrong", "verdict: outdated"), "utf8")
+    later = claims.stat().st_mtime + 10
+    os.utime(claims, (later, later))
+    assert book.build() == []
+    assert "verdict-outdated" in book.page("one").classes["claim-too-wide"][1]
+    assert ["outdated", "It was true once.", "1"] in rows(book.page("ledger"))
+
+
+def test_a_book_that_contradicts_its_ledger_is_not_built_without_warnings(tmp_path):
+    book = Book(tmp_path)
+    cells = [CELLS[0], CELLS[0], 'check_claim("too-wied", x.any(), "so")', CELLS[2]]
+    incomplete = QUESTION.replace("q-why", "q-how").replace("level: 2", "level: 9")
+    book.write_chapter(cells, TEXT + QUESTION.replace("fig-one", "fig-two") + incomplete)
+    (tmp_path / "book" / "index.md").write_text(PAGES["index"] + "{ledger-count}`one worng` {verdict}`maybe`\n", "utf8")
+    warnings = "\n".join(book.build())
+    for message in (
+        "one, cell 3: check_claim names too-wied, which is not in the ledger",
+        "sum-one is settled more than once: one, cell 1; one, cell 2",
+        "too-wide is not settled, though its chapter one is finished",
+        "undefined label: 'claim-too-wide'",
+        "fig-two",
+        "got 'worng'",
+        "got 'maybe'",
+        "level is 1, 2 or 3: got '9'",
+    ):
+        assert message in warnings, message

@@ -1,0 +1,370 @@
+"""A chapter's source and its stored notebook agree, every cell was run, and a fresh run gives the same notebook."""
+
+import ast
+import base64
+import copy
+import io
+import json
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from PIL import Image
+
+BOOK = Path(__file__).parents[2] / "book"
+MOST_LINES = 15
+MOST_COLUMNS = 85  # more would scroll on the page
+MOST_IGNORED = 0.03
+MOST_DIFFERENCE = 2.0  # of 255, mean over a picture: another processor rounds an edge's shade otherwise, no more
+TIMING_TAG = "nbval-ignore-output"
+
+
+def pair_problems(source, stored):
+    """Compare a source, read as a notebook, with the stored notebook, cell by cell."""
+    if len(source.cells) != len(stored.cells):
+        return [f"the source has {len(source.cells)} cells, the notebook {len(stored.cells)}"]
+    return [
+        f"cell {index}: its {part} is not that of the source"
+        for index, (ours, theirs) in enumerate(zip(source.cells, stored.cells, strict=True))
+        for part in ("cell_type", "source", "metadata")
+        if ours[part] != theirs[part]
+    ]
+
+
+def run_problems(notebook):
+    """Say which code cells were not run in order, which raised, and which are not compared by nbval."""
+    found = []
+    code = [(index, cell) for index, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+    for number, (index, cell) in enumerate(code, start=1):
+        if cell.execution_count != number:
+            found.append(f"cell {index}: its execution count is {cell.execution_count}, not {number}")
+        counts = {output.execution_count for output in cell.outputs if output.output_type == "execute_result"}
+        if counts - {number}:
+            found.append(f"cell {index}: its result is that of execution {counts.pop()}, not {number}")
+        if any(output.output_type == "error" for output in cell.outputs):
+            found.append(f"cell {index}: it raised an error")
+        pictures = [output for output in cell.outputs if "image/png" in output.get("data", {})]
+        if "figure" in cell.metadata.get("mystnb", {}) and not len(pictures) == len(cell.outputs) == 1:
+            found.append(
+                f"cell {index}: a figure has one picture as its only output, this one {len(cell.outputs)} outputs"
+            )
+        if {"nbval-skip", "raises-exception"} & set(cell.metadata.get("tags", [])):
+            found.append(f"cell {index}: a tag hides it from nbval")
+    return found
+
+
+def picture_problems(stored, fresh):
+    """Compare the pictures of two notebooks by their pixels, and take them out of both."""
+    found = []
+    for index, (old, new) in enumerate(zip(stored.cells, fresh.cells, strict=False)):
+        was, now = take_pictures(old), take_pictures(new)
+        if [one.shape for one in was] != [one.shape for one in now]:
+            found.append(
+                f"cell {index}: it stores {len(was)} pictures, a fresh run gives {len(now)}, or of other sizes"
+            )
+        elif any(np.abs(a - b).mean() > MOST_DIFFERENCE for a, b in zip(was, now, strict=True)):
+            found.append(f"cell {index}: it stores another picture than a fresh run gives")
+    return found
+
+
+def take_pictures(cell):
+    data = [output["data"] for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
+    pictures = [Image.open(io.BytesIO(base64.b64decode(one.pop("image/png")))).convert("RGB") for one in data]
+    return [np.asarray(picture, dtype=float) for picture in pictures]
+
+
+def form_problems(notebook, colab):
+    """Hold code cells to their form: the Colab cell first, few lines, few timings, an assertion in each of these."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    if not code or code[0].source != colab.rstrip("\n"):
+        return ["the first code cell is not the Colab cell of scripts/colab_cell.py"]
+    found = [] if "remove-cell" in code[0].metadata.get("tags", []) else ["the Colab cell is not tagged remove-cell"]
+    if any(cell.source == code[0].source for cell in code[1:]):
+        found.append("the Colab cell stands in the notebook twice")
+    for number, cell in enumerate(code[1:], start=2):
+        lines = len(cell.source.splitlines())
+        if lines > MOST_LINES:
+            first = cell.source.splitlines()[0]
+            found.append(f"code cell {number} ({first}) has {lines} lines, more than {MOST_LINES}")
+        found += [
+            f"code cell {number}: {x} is over {MOST_COLUMNS}" for x in cell.source.splitlines() if len(x) > MOST_COLUMNS
+        ]
+    ignored = [(number, cell) for number, cell in enumerate(code, 1) if TIMING_TAG in cell.metadata.get("tags", [])]
+    if len(ignored) > MOST_IGNORED * len(code):
+        found.append(f"{len(ignored)} of {len(code)} code cells are tagged {TIMING_TAG}, more than 3%")
+    found += [
+        f"code cell {number} is ignored by nbval and asserts nothing" for number, cell in ignored if not asserts(cell)
+    ]
+    return found
+
+
+def asserts(cell):
+    return any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(cell.source)))
+
+
+def read(chapter):
+    return nbformat.reads((BOOK / f"{chapter}.ipynb").read_text("utf8"), as_version=4)
+
+
+# --- the book --------------------------------------------------------------------------------------------------------
+
+
+def test_there_is_a_chapter(chapters):
+    assert chapters
+
+
+def test_every_source_and_every_notebook_has_its_twin_in_the_table_of_contents(maker, chapters):
+    sources = {path.stem for path in maker.sources(BOOK)}
+    notebooks = {path.stem for path in BOOK.glob("*.ipynb")}
+    assert sources == notebooks == set(chapters)
+
+
+def test_source_and_notebook_agree(chapter, maker, monkeypatch):
+    monkeypatch.delenv("BOOK_REPOSITORY", raising=False)
+    assert pair_problems(maker.read_source(BOOK / f"{chapter}.md"), read(chapter)) == []
+
+
+def test_every_cell_was_run_in_order_and_none_raised(chapter):
+    assert run_problems(read(chapter)) == []
+
+
+def test_code_cells_have_their_form(chapter, maker, monkeypatch):
+    monkeypatch.delenv("BOOK_REPOSITORY", raising=False)
+    assert form_problems(read(chapter), maker.colab_cell()) == []
+
+
+def test_a_fresh_run_gives_the_same_notebook(chapter, maker, fresh_notebooks, monkeypatch):
+    monkeypatch.delenv("BOOK_REPOSITORY", raising=False)
+    stored = read(chapter)
+    assert (BOOK / f"{chapter}.ipynb").read_text("utf8") == maker.to_text(stored), (
+        "its formatting is not that of the script"
+    )
+    fresh = maker.keep_timings(copy.deepcopy(fresh_notebooks[chapter]), stored)
+    assert picture_problems(stored, fresh) == []
+    for one in (stored, fresh):  # the numbers of the explorers: test_explorer_state.py
+        one.metadata.pop("widgets", None)
+    same = maker.to_text(stored) == maker.to_text(fresh)
+    assert same, f"{chapter}.ipynb is not what a fresh run gives: {maker.first_difference(stored, fresh)}"
+
+
+# --- the checkers see what they must see -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def notebook():
+    """A notebook without a fault: the Colab cell, a text, a result."""
+    new = nbformat.v4
+    first = new.new_code_cell("import sys", execution_count=1, metadata={"tags": ["remove-cell"]})
+    result = new.new_output("execute_result", {"text/plain": "2"}, execution_count=2)
+    second = new.new_code_cell("1 + 1", execution_count=2, outputs=[result])
+    return new.new_notebook(cells=[first, new.new_markdown_cell("Text."), second])
+
+
+def test_a_good_notebook_has_no_problem(notebook):
+    assert pair_problems(notebook, copy.deepcopy(notebook)) == []
+    assert run_problems(notebook) == []
+    assert form_problems(notebook, "import sys\n") == []
+
+
+def test_a_pair_that_differs_is_seen(notebook):
+    for part, value in (("source", "1 + 2"), ("metadata", {"tags": ["hide-cell"]}), ("cell_type", "raw")):
+        other = copy.deepcopy(notebook)
+        other.cells[2][part] = nbformat.from_dict(value)
+        assert pair_problems(notebook, other) == [f"cell 2: its {part} is not that of the source"]
+    del other.cells[1]
+    assert pair_problems(notebook, other) == ["the source has 3 cells, the notebook 2"]
+
+
+def test_a_cell_that_was_not_run_is_seen(notebook):
+    notebook.cells[2].execution_count = None
+    assert run_problems(notebook) == ["cell 2: its execution count is None, not 2"]
+
+
+def test_cells_run_out_of_order_are_seen(notebook):
+    notebook.cells[0].execution_count = 3
+    assert run_problems(notebook) == ["cell 0: its execution count is 3, not 1"]
+    notebook.cells[0].execution_count = 1
+    notebook.cells[2].outputs[0].execution_count = 7
+    assert run_problems(notebook) == ["cell 2: its result is that of execution 7, not 2"]
+
+
+def test_a_stored_error_is_seen(notebook):
+    error = nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
+    notebook.cells[2].outputs = [error]
+    assert run_problems(notebook) == ["cell 2: it raised an error"]
+
+
+def picture(shade, size=(4, 3)):
+    data = io.BytesIO()
+    Image.new("RGB", size, (shade, shade, shade)).save(data, "PNG")
+    return nbformat.v4.new_output("display_data", {"image/png": base64.b64encode(data.getvalue()).decode()})
+
+
+def test_a_figure_without_its_picture_is_seen(notebook):
+    notebook.cells[2].metadata["mystnb"] = {"figure": {"name": "fig-x"}}
+    assert run_problems(notebook) == ["cell 2: a figure has one picture as its only output, this one 1 outputs"]
+    notebook.cells[2].outputs = [picture(0)]
+    assert run_problems(notebook) == []
+
+
+@pytest.mark.parametrize(
+    ("outputs", "problems"),
+    [
+        ([picture(101)], []),
+        ([picture(120)], ["cell 2: it stores another picture than a fresh run gives"]),
+        ([picture(100, (5, 3))], ["cell 2: it stores 1 pictures, a fresh run gives 1, or of other sizes"]),
+        ([], ["cell 2: it stores 1 pictures, a fresh run gives 0, or of other sizes"]),
+    ],
+)
+def test_another_picture_is_seen(notebook, outputs, problems):
+    fresh = copy.deepcopy(notebook)
+    notebook.cells[2].outputs, fresh.cells[2].outputs = [picture(100)], outputs
+    assert picture_problems(notebook, fresh) == problems
+
+
+@pytest.mark.parametrize("tag", ["nbval-skip", "raises-exception"])
+def test_a_cell_hidden_from_nbval_is_seen(notebook, tag):
+    notebook.cells[2].metadata.tags = [tag]
+    assert run_problems(notebook) == ["cell 2: a tag hides it from nbval"]
+
+
+def test_a_missing_colab_cell_is_seen(notebook):
+    message = "the first code cell is not the Colab cell of scripts/colab_cell.py"
+    assert form_problems(notebook, "import os") == [message]
+    notebook.cells[0].metadata = nbformat.from_dict({})
+    assert form_problems(notebook, "import sys") == ["the Colab cell is not tagged remove-cell"]
+
+
+def test_a_long_cell_is_seen(notebook):
+    notebook.cells[2].source = "x = 1\n" * 16
+    assert form_problems(notebook, "import sys") == ["code cell 2 (x = 1) has 16 lines, more than 15"]
+
+
+def test_a_wide_line_is_seen(notebook):
+    notebook.cells[2].source = "x = 1  # " + "y" * 77
+    assert form_problems(notebook, "import sys") == [f"code cell 2: {notebook.cells[2].source} is over 85"]
+
+
+def test_too_many_timings_and_one_that_asserts_nothing_are_seen(notebook):
+    notebook.cells[2].metadata.tags = [TIMING_TAG]
+    assert form_problems(notebook, "import sys") == [
+        "1 of 2 code cells are tagged nbval-ignore-output, more than 3%",
+        "code cell 2 is ignored by nbval and asserts nothing",
+    ]
+    notebook.cells += [nbformat.v4.new_code_cell("1") for _ in range(40)]
+    notebook.cells[2].source = "assert 1 + 1 == 2"
+    assert form_problems(notebook, "import sys") == []
+
+
+# --- the script ------------------------------------------------------------------------------------------------------
+
+SOURCE = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# Sample
+
+```{code-cell} ipython3
+:tags: [remove-cell]
+"Colab"
+```
+
+```{code-cell} ipython3
+print("one")
+x = 1 / 0
+```
+"""
+
+
+def test_a_cell_that_raises_is_named_and_nothing_is_written(maker, tmp_path, capsys):
+    (tmp_path / "sample.md").write_text(SOURCE, "utf8")
+    (tmp_path / "page.md").write_text("# A page that is no notebook\n", "utf8")
+    assert maker.main(["--book", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    assert "sample: cell 2 (sample.md, line 19) raised ZeroDivisionError: division by zero" in printed.err
+    assert "x = 1 / 0" in printed.err
+    assert "sample                   failed, nothing written" in printed.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.md", "sample.md"]
+
+
+def test_an_unknown_chapter_is_refused_with_the_known_ones(maker, tmp_path, capsys):
+    (tmp_path / "sample.md").write_text(SOURCE, "utf8")
+    assert maker.main(["--book", str(tmp_path), "smaple"]) == 1
+    assert "no source for smaple: the chapters are sample" in capsys.readouterr().err
+
+
+def test_check_names_the_first_cell_that_differs_and_writes_nothing(maker, tmp_path, capsys, monkeypatch, notebook):
+    source = tmp_path / "sample.md"
+    source.write_text(SOURCE, "utf8")
+    monkeypatch.setattr(maker, "run", lambda path: maker.stable(copy.deepcopy(notebook), path.stem))
+    assert maker.main(["--book", str(tmp_path), "--check"]) == 1
+    assert "sample: there is no sample.ipynb" in capsys.readouterr().err
+    assert maker.main(["--book", str(tmp_path)]) == 0
+    assert maker.main(["--book", str(tmp_path), "--check"]) == 0
+    text = source.with_suffix(".ipynb").read_text("utf8")
+    broken = text.replace('"2"', '"3"')
+    source.with_suffix(".ipynb").write_text(broken, "utf8")
+    capsys.readouterr()
+    assert maker.main(["--book", str(tmp_path), "--check"]) == 1
+    assert "cell 2 (sample-002) differs in its outputs" in capsys.readouterr().err
+    assert source.with_suffix(".ipynb").read_text("utf8") == broken
+
+
+def test_widgets_are_numbered_in_order_of_appearance_whatever_their_ids(maker):
+    def run(view, layout):
+        new = nbformat.v4
+        data = {"application/vnd.jupyter.widget-view+json": {"model_id": view}, "text/plain": "Figure()"}
+        cell = new.new_code_cell("Figure()", outputs=[new.new_output("display_data", data)])
+        models = {
+            layout: {"model_name": "LayoutModel", "state": {"_view_name": "LayoutView", "width": None, "flex": "1"}},
+            view: {"model_name": "AnyModel", "state": {"layout": f"IPY_MODEL_{layout}", "step": None}},
+        }
+        widgets = {maker.WIDGET_STATE: {"state": models}}
+        return maker.stable(new.new_notebook(cells=[cell], metadata={"widgets": widgets}), "a_chapter")
+
+    one, two = run("a" * 32, "b" * 32), run("f" * 32, "0" * 31 + "c")
+    assert json.dumps(one) == json.dumps(two)
+    state = one.metadata.widgets[maker.WIDGET_STATE].state
+    assert list(state) == ["0" * 32, "0" * 31 + "1"]
+    assert state["0" * 32].state == {"layout": f"IPY_MODEL_{'0' * 31}1", "step": None}
+    assert state["0" * 31 + "1"].state == {"_view_name": "LayoutView", "flex": "1"}
+    assert one.cells[0].id == "a-chapter-000"
+
+
+def test_text_printed_in_pieces_is_one_output(maker):
+    new = nbformat.v4
+    pieces = [("stdout", "a\n"), ("stderr", "!\n"), ("stdout", "b\n")]
+    outputs = [new.new_output("stream", name=name, text=text) for name, text in pieces]
+    shown = new.new_output("display_data", {"text/plain": "figure"})
+    merged = maker._merge_streams([*outputs, shown, outputs[0]])
+    assert [output.get("text", "figure") for output in merged] == ["a\nb\n", "!\n", "figure", "a\n"]
+
+
+def test_what_a_kernel_says_about_itself_is_left_out(maker):
+    language = {"name": "python", "version": "3.11.9", "codemirror_mode": {"name": "ipython", "version": 3}}
+    notebook = nbformat.v4.new_notebook(
+        metadata={"language_info": language, "jupytext": {"x": 1}, "html_meta": {"a": "b"}}
+    )
+    assert maker.stable(notebook, "x").metadata == {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
+        "html_meta": {"a": "b"},
+    }
+
+
+def test_a_timing_is_kept_while_its_source_is_the_same(maker, notebook):
+    notebook.cells[2].metadata.tags = [TIMING_TAG]
+    fresh = copy.deepcopy(notebook)
+    fresh.cells[2].outputs[0].data["text/plain"] = "3"
+    assert maker.keep_timings(copy.deepcopy(fresh), notebook) == notebook
+    assert maker.keep_timings(copy.deepcopy(fresh), None) == fresh
+    fresh.cells[2].source = "1 + 2"
+    assert maker.keep_timings(copy.deepcopy(fresh), notebook) == fresh

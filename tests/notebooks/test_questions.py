@@ -1,0 +1,176 @@
+"""Interview questions are complete, and what they point to exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+BOOK = Path(__file__).parents[2] / "book"
+
+GOOD = r"""
+# A chapter
+
+```
+::::{interview-question} This one is in a block of code.
+::::
+```
+
+::::{interview-question} Why are the scores divided by $\sqrt{d_k}$?
+:name: q-why-scale
+:kind: derive
+:level: 1
+:topic: attention
+:evidence: claim-dot-product-variance, fig-scaling
+:::{short}
+Because of the variance.
+:::
+:::{full}
+$$ \operatorname{Var} = d_k $$
+
+```python
+text = ''':::
+:::{short}
+'''
+```
+:::
+:::{follow-ups}
+1. **What if
+   $d_k$ is 1?** Nothing.
+
+   Nothing at all.
+2. **And 2?** Little.
+:::
+
+:::{common-mistake}
+To save time.
+:::
+::::
+"""
+
+
+def test_a_question_is_read(questions):
+    (found,) = questions.read_questions(GOOD, chapter="attention")
+    assert found == questions.Question(
+        name="q-why-scale",
+        question=r"Why are the scores divided by $\sqrt{d_k}$?",
+        kind="derive",
+        level=1,
+        topic="attention",
+        evidence=("claim-dot-product-variance", "fig-scaling"),
+        short="Because of the variance.",
+        full="$$ \\operatorname{Var} = d_k $$\n\n```python\ntext = ''':::\n:::{short}\n'''\n```",
+        follow_ups=(("What if $d_k$ is 1?", "Nothing.\n\nNothing at all."), ("And 2?", "Little.")),
+        common_mistake="To save time.",
+        chapter="attention",
+    )
+
+
+def test_a_file_gives_its_name_to_the_chapter(questions, tmp_path):
+    path = tmp_path / "attention.md"
+    path.write_text(GOOD, "utf8")
+    assert [found.chapter for found in questions.read_questions(path)] == ["attention"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (":kind: derive\n", "", "line 9: a question has name, kind, level, topic, evidence: this one misses kind"),
+        (":topic: attention", ":topic:", "misses topic"),
+        (":topic: attention", ":topic: attention\n:mood: good", "has an unknown mood"),
+        (":topic: attention", ":topic: attention\n:topic: masks", "a question has one topic: got two"),
+        ("kind: derive", "kind: riddle", "kind is one of concept, derive, compute, code, debug: got 'riddle'"),
+        ("level: 1", "level: 4", "level is 1, 2 or 3: got '4'"),
+        ("level: 1", "level: one", "level is 1, 2 or 3: got 'one'"),
+        (
+            "name: q-why-scale",
+            "name: Why Scale",
+            "a name is q- and lower-case words joined by hyphens: got 'Why Scale'",
+        ),
+        ("variance, fig", "variance,, fig", "evidence is labels joined by commas"),
+        (":::{short}\nBecause of the variance.\n:::\n", "", "a question needs the part short"),
+        ("Because of the variance.", "", "a question needs the part short: got none, or an empty one"),
+        (
+            "{common-mistake}",
+            "{wrong-answer}",
+            "a part of a question is one of short, full, follow-ups, common-mistake",
+        ),
+        ("{common-mistake}", "{short}", "a question has one part short: got two"),
+        (":::\n\n:::{common", ":::\nLost.\n:::{common", "text stands in a part of the question: got 'Lost.'"),
+        ("To save time.\n:::\n", "To save time.\n", "the part common-mistake is not closed by :::"),
+        ("1. **What", "**What", "follow-ups are a numbered list"),
+        ("**And 2?** Little.", "And 2? Little.", "a follow-up reads `1. **Question?** Answer.`: got 'And 2? Little.'"),
+        ("**And 2?** Little.", "**And 2?**", "a follow-up reads"),
+        (" Why are the scores divided by $\\sqrt{d_k}$?", "", "the question stands on the first line"),
+        ("To save time.\n:::\n::::\n", "To save time.\n:::\n", "line 9: this question is not closed by ::::"),
+    ],
+)
+def test_a_question_that_is_not_complete_is_refused(questions, old, new, message):
+    assert old in GOOD
+    with pytest.raises(ValueError, match=rf"^text, line 9: .*|^text, line 9.*{re.escape(message)}") as caught:
+        questions.read_questions(GOOD.replace(old, new))
+    assert message in str(caught.value)
+
+
+def test_two_questions_of_one_name_are_refused(questions, tmp_path):
+    path = tmp_path / "attention.md"
+    path.write_text(GOOD + GOOD, "utf8")
+    with pytest.raises(ValueError, match=r"attention\.md: 2 questions have the name q-why-scale"):
+        questions.read_questions(path)
+
+
+def test_a_question_that_is_not_closed_is_named_by_its_line(questions):
+    with pytest.raises(ValueError, match="line 2: this question is not closed before the next one"):
+        questions.read_questions("\n::::{interview-question} One?\n:name: q-one\n" + GOOD)
+
+
+# --- the book --------------------------------------------------------------------------------------------------------
+
+
+def labels(text):
+    """Collect the labels that a page defines: targets, names of directives and of figures, equations."""
+    patterns = (
+        r"^\(([\w-]+)\)=",
+        r"^\s*:(?:name|label):\s*([\w-]+)\s*$",
+        r"^\$\$\s*\(([\w-]+)\)\s*$",
+        r"^.*\$\$\s+\(([\w-]+)\)\s*$",
+        r"\bname:\s*[\"']?((?:fig|tab)-[\w-]+)",
+    )
+    return {label for pattern in patterns for label in re.findall(pattern, text, re.MULTILINE)}
+
+
+def evidence_problems(found, known):
+    return [f"{item.name}: no label {label}" for item in found for label in item.evidence if label not in known]
+
+
+def test_labels_are_found_in_every_form():
+    text = (
+        "(sec-x)=\n## X\n:::{note}\n:name: box-x\n:::\n$$ a $$ (eq-a)\n$$\nb\n$$ (eq-b)\n"
+        "```{math}\n:label: eq-c\nc\n```\n"
+        "```{code-cell} ipython3\n---\nmystnb:\n  figure: {name: fig-x, caption: X}\n---\n"
+    )
+    assert labels(text) == {"sec-x", "box-x", "eq-a", "eq-b", "eq-c", "fig-x"}
+
+
+def test_evidence_that_does_not_exist_is_seen(questions):
+    found = questions.read_questions(GOOD)
+    assert evidence_problems(found, {"claim-dot-product-variance", "fig-scaling"}) == []
+    assert evidence_problems(found, {"fig-scaling"}) == ["q-why-scale: no label claim-dot-product-variance"]
+
+
+def test_each_chapter_has_questions_of_its_own(chapters, questions):
+    found = {chapter: questions.read_questions(BOOK / f"{chapter}.md") for chapter in chapters}
+    assert [chapter for chapter, items in found.items() if not items] == []
+    names = [item.name for items in found.values() for item in items]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_source_and_notebook_hold_the_same_questions(chapter, questions):
+    assert questions.read_questions(BOOK / f"{chapter}.md") == questions.read_questions(BOOK / f"{chapter}.ipynb")
+
+
+def test_evidence_exists(chapters, questions, ledger):
+    known = {f"claim-{claim.id}" for claim in ledger.read_ledger(BOOK / "claims.yml").claims if not claim.dropped}
+    for page in BOOK.glob("*.md"):
+        known |= labels(page.read_text("utf8"))
+    found = [item for chapter in chapters for item in questions.read_questions(BOOK / f"{chapter}.md")]
+    assert evidence_problems(found, known) == []
