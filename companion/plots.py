@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-DPI = 160
+DPI = 130
 TEXT, SMALL = 9, 8  # points
 
 

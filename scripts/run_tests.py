@@ -13,11 +13,13 @@ import time
 import tomllib
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import build_site
 import environment
 from console import LOGS, ROOT, Refusal, environ, guarded, run_logged, step, tail, venv_python
 
+Check = tuple[str, str, Sequence[str], dict[str, str]]  # title, name of the log, arguments of pytest, environment
 NO_TESTS = 5  # pytest's exit code where it collected nothing
 
 
@@ -81,17 +83,42 @@ def ruff() -> tuple[bool, str]:
     return False, "see `ruff check .` and `ruff format .`, for notebooks with --line-length 85"
 
 
-def checks(browser: str | None) -> list[tuple[str, str, Sequence[str], dict[str, str]]]:
-    """List the pytest runs: title, log, arguments, environment."""
+def checks(browser: str | None) -> list[Check]:
+    """List the pytest runs, those that take longest first."""
     there = {"CHROME_PATH": browser} if browser else {}
-    runs: list[tuple[str, str, Sequence[str], dict[str, str]]] = [
+    reader = ["tests/unit", "tests/parity", *without_shape_hook()]
+    return [
+        *([("The site in a browser", "browser", ["tests/site"], there)] if browser else []),
         ("Unit, parity, layers, set-up", "unit", ["tests", "--ignore=tests/site"], there),
-        ("Unit, parity as a reader runs them", "reader", ["tests/unit", "tests/parity", *without_shape_hook()], there),
         ("Notebooks give their stored outputs", "notebooks", ["--nbval", "book"], {}),
+        ("Unit, parity as a reader runs them", "reader", reader, there),
     ]
-    if browser:
-        runs.append(("The site in a browser", "browser", ["tests/site"], there))
-    return runs
+
+
+def run_side_by_side(runs: Sequence[Check]) -> list[str]:
+    """Run the checks two at a time, and return the logs of those that failed.
+
+    Each keeps to one thread, so two use two cores. What a test times has margins wide enough for a neighbour.
+    """
+    failures = []
+    print(f"  {len(runs)} runs of tests, two at a time; this takes a few minutes", flush=True)
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        jobs = {pool.submit(run_timed, run): run for run in runs}
+        for job in as_completed(jobs):
+            title, log, *_ = jobs[job]
+            seconds, (well, what) = job.result()
+            print(f"  {title:<48}{seconds:6.1f} s  {what}", flush=True)
+            if not well:
+                failures.append(log)
+    return failures
+
+
+def run_timed(run: Check) -> tuple[float, tuple[bool, str]]:
+    """Run one check; return how many seconds it took, and what pytest said."""
+    _, log, arguments, extra = run
+    start = time.monotonic()
+    result = pytest(log, *arguments, extra=extra)
+    return time.monotonic() - start, result
 
 
 def main() -> int:
@@ -115,12 +142,7 @@ def main() -> int:
         remark(what)
     if not well:
         failures.append("ruff")
-    for title, log, arguments, extra in checks(None if failures[:1] == ["site"] else browser):
-        with step(title) as remark:
-            well, what = pytest(log, *arguments, extra=extra)
-            remark(what)
-        if not well:
-            failures.append(log)
+    failures += run_side_by_side(checks(None if failures[:1] == ["site"] else browser))
     for log in failures:
         print(
             f"\n{log} failed (all of it: _build/logs/{log}.log)\n{tail((LOGS / f'{log}.log').read_text('utf-8'), 40)}"

@@ -10,7 +10,7 @@
   // A box that scrolls sideways must be reachable by keyboard, and one that does not must not be a tab stop.
   // The theme looks at code and tables only, and not again when a fold opens. First read all, then write: each
   // reading after a writing would lay the page out again.
-  const BOXES = ".bd-article :is(pre, .output, .pst-scrollable-table-container, mjx-container[display='true'])";
+  const BOXES = ".bd-article :is(pre, .output, figure, .pst-scrollable-table-container, mjx-container[display='true'])";
   const reach = () => {
     const boxes = [...document.querySelectorAll(BOXES)];
     const scroll = boxes.map((box) => box.scrollWidth > box.clientWidth + 1
