@@ -113,7 +113,8 @@ function render({ model, el }) {
           if (!mask[i].some(Boolean)) return [words, `${queries[i]} may look at nothing: all weights are 0`];
           if (!mask[i][j]) return [words, `e^(${MINUS}∞) = 0, so the weight is 0`];
           const allowed = logits[i].filter((_, k) => mask[i][k]);
-          const top = Math.max(...allowed) > 6 ? Math.max(...allowed) : 0;
+          const most = Math.max(...allowed);
+          const top = most > 6 || most < -2 ? most : 0; // else the powers have too many digits, or none
           const [own, want] = [logits[i][j] - top, num(weights[i][j], 3)];
           const total = (d) => sum(allowed.map((x) => Math.exp(rounded(x - top, d))));
           // m decimals of the powers and d of the scores, with which each step follows from what stands before it.

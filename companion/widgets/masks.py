@@ -94,7 +94,8 @@ class MaskExplorer(Explorer):
         """
         scores = torch.tensor(self.scores, dtype=torch.float64)[: self.t_q, : self.t_k]
         mask = self.boolean_mask()
-        mask = torch.ones(1, self.t_k, dtype=torch.bool) if mask is None else mask.flatten(0, -2)  # a batch of one at most
+        # Without its axis for the batch, which is of one sentence.
+        mask = torch.ones(1, self.t_k, dtype=torch.bool) if mask is None else mask.flatten(0, -2)
         weights = attention_weights(scores, torch.eye(self.t_k, dtype=torch.float64), mask, scale=1.0)
         if self.convention == "look":
             return weights

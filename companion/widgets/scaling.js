@@ -226,7 +226,7 @@ function render({ model, el }) {
       h("button", { type: "button", "data-trait": "draw", onclick: () => view.set("draw", (model.get("draw") + 1) % nDraws) }, "Another query")),
     h("div", { class: "ex-two" },
       h("div", null,
-        panel([`${nKeys} scores of one query; axis `, reachNote, `, shaded: ${MINUS}1 to 1`], strip),
+        panel([`${nKeys} scores of one query; axis `, reachNote, `, shaded: ${MINUS}1\u00a0to\u00a01`], strip),
         panel(["their weights, largest first; axis ", topNote, `, dashed: 1/${nKeys}, all equal`], chart),
         h("p", { class: "ex-note" }, "Both axes change in steps (±100, ±30, ±10 …): each the smallest that holds this query.")),
       h("div", null,

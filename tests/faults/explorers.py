@@ -66,6 +66,13 @@ FAULTS = [
         NUMBERS,
     ),
     Fault(
+        "the powers of very low scores are shown without a digit",
+        WALK,
+        "most > 6 || most < -2",
+        "most > 6",
+        browser("worked_equations_are_right_as_shown_for_very_high_and_very_low_scores"),
+    ),
+    Fault(
         "scores are called masked where nothing is masked",
         WALK,
         'mask.flat().every(Boolean) ? (scaled ? "scaled scores" : "scores") : "masked scores"',
