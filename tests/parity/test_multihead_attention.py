@@ -58,7 +58,7 @@ def test_our_mask_without_the_negation_gives_another_output(layer, inputs):
 
 
 def test_a_row_without_a_key_is_nan_there_and_zero_here(layer, inputs):
-    """A fact about torch: with `need_weights=True`, its default, the row is NaN; without, the fused path gives 0."""
+    """A fact about torch: with `need_weights=True`, its default, the row is NaN; without, cross-attention gives 0."""
     mask = torch.ones(T_Q, T_K, dtype=torch.bool)
     mask[2] = False
     output, weights = layer(*inputs, attn_mask=~mask)
@@ -67,3 +67,13 @@ def test_a_row_without_a_key_is_nan_there_and_zero_here(layer, inputs):
     close(attention(*inputs, mask)[:, [0, 1, 3, 4]], output[:, [0, 1, 3, 4]])
     assert (attention(*inputs, mask)[:, 2] == 0).all()
     assert (layer(*inputs, attn_mask=~mask, need_weights=False)[0][:, 2] == 0).all()
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+def test_the_fast_path_of_torchs_module_gives_nan_where_its_other_path_gives_zeros(randn, gradients):
+    """A fact about torch 2.13: self-attention in evaluation mode without gradients takes a path of its own."""
+    module = torch.nn.MultiheadAttention(4, num_heads=2, batch_first=True).eval()
+    x, hidden = randn(1, 3, 4).float(), torch.tensor([[False, True, True], [False, False, True], [True, True, True]])
+    with torch.set_grad_enabled(gradients):
+        row = module(x, x, x, attn_mask=hidden, need_weights=False)[0][0, 2]
+    assert (row == 0).all() if gradients else row.isnan().all()
