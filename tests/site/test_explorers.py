@@ -4,13 +4,10 @@ First the explorers on the pages of the built site, whichever they are; then pag
 that the site need not have.
 """
 
-import importlib.util
 import itertools
 import json
 import math
 import re
-import sys
-import warnings
 from pathlib import Path
 
 import pytest
@@ -578,18 +575,6 @@ def test_one_broken_figure_on_the_site_leaves_the_others_alive(browser, site, pl
 
 
 # ---- Pages made here, from explorers in other states
-
-
-@pytest.fixture(scope="module")
-def light():
-    """`book/extensions/light_widgets.py`."""
-    spec = importlib.util.spec_from_file_location("light_widgets", ROOT / "book" / "extensions" / "light_widgets.py")
-    module = importlib.util.module_from_spec(spec)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # Sphinx's own, on import
-        sys.modules.setdefault(spec.name, module)
-        spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture

@@ -1,11 +1,8 @@
 """The explorers without a browser: what they hold, what they refuse, and that it is what the package computes."""
 
-import importlib.util
 import json
 import math
 import re
-import sys
-import warnings
 from pathlib import Path
 
 import pytest
@@ -45,18 +42,6 @@ explorers = pytest.mark.parametrize("made", MAKERS.values(), ids=[made.__name__ 
 @pytest.fixture(scope="module")
 def scaling():
     return ScalingExplorer()
-
-
-@pytest.fixture(scope="module")
-def light():
-    """`book/extensions/light_widgets.py`."""
-    spec = importlib.util.spec_from_file_location("light_widgets", ROOT / "book" / "extensions" / "light_widgets.py")
-    module = importlib.util.module_from_spec(spec)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # Sphinx's own, on import
-        sys.modules.setdefault(spec.name, module)
-        spec.loader.exec_module(module)
-    return module
 
 
 def tensor(numbers):
