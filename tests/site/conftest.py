@@ -246,3 +246,17 @@ def settle() -> Callable[[object], None]:
         page.evaluate("() => window.MathJax && window.MathJax.startup && window.MathJax.startup.promise")
 
     return wait
+
+
+@pytest.fixture(scope="session")
+def resize() -> Callable[[object, int, int], None]:
+    """Give a loaded page another size, and wait until it is drawn at that size.
+
+    A container query takes effect with the next frame: what is measured before it may still hold the old layout.
+    """
+
+    def set_size(page: object, width: int, height: int) -> None:
+        page.set_viewport_size({"width": width, "height": height})
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    return set_size

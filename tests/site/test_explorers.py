@@ -517,7 +517,9 @@ def test_numbers_come_by_pointer_and_by_keyboard(page, explorers):
 
 
 @pytest.mark.parametrize(("theme", "widths"), [("light", (1440, 360)), ("dark", (390,))])
-def test_an_explorer_fits_the_page_and_reads_well_in_both_themes(contexts, theme, widths, places, server, settle):
+def test_an_explorer_fits_the_page_and_reads_well_in_both_themes(
+    contexts, theme, widths, places, server, settle, resize
+):
     from axe_playwright_python.sync_playwright import Axe
 
     context, watch = contexts(theme)
@@ -533,7 +535,7 @@ def test_an_explorer_fits_the_page_and_reads_well_in_both_themes(contexts, theme
         report = Axe().run(tab, context=".light-widget", options=options)
         assert report.violations_count == 0, report.generate_report()
         for width in widths:
-            tab.set_viewport_size({"width": width, "height": 800})
+            resize(tab, width, 800)
             for name, root in roots:
                 over = root.evaluate("root => root.scrollWidth - root.clientWidth")
                 assert over <= 0, f"{name} is {over} px too wide at {width}"

@@ -90,6 +90,7 @@ def visits(
     server: str,
     pages: list[str],
     settle: Callable[[object], None],
+    resize: Callable[[object, int, int], None],
 ) -> dict[tuple[str, str], Visit]:
     """Every page, opened once a theme and looked at wide, with its folds closed, and narrow, with its folds open."""
     made = {}
@@ -107,13 +108,13 @@ def visits(
             heard = [list(words) for words in (watch.messages, watch.failed, watch.other_hosts, watch.loaded)]
             visit = made[theme, name] = Visit(*heard, seconds=seconds)
             visit.shown[1440] = measure(tab)
-            tab.set_viewport_size({"width": 390, "height": WIDTHS[390]})
+            resize(tab, 390, WIDTHS[390])
             tab.evaluate(UNFOLD)
             visit.shown[390] = measure(tab)
             if with_axe:  # after both measurements: it changes the page
                 visit.faults[390] = axe_faults(tab)
                 tab.evaluate(FOLD)
-                tab.set_viewport_size({"width": 1440, "height": WIDTHS[1440]})
+                resize(tab, 1440, WIDTHS[1440])
                 visit.faults[1440] = axe_faults(tab)
         tab.close()
     return made
