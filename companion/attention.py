@@ -15,6 +15,7 @@ def attention_weights(
     mask: Bool[Tensor, "..."] | None = None,
     *,
     scale: float | None = None,
+    bias: Float[Tensor, "..."] | None = None,
 ) -> Float[Tensor, "*batch t_q t_k"]:
     r"""Turn query-key scores into one distribution over the keys for each query.
 
@@ -26,16 +27,19 @@ def attention_weights(
         mask: ``True`` where the query may look at the key, of shape ``(t_q or 1, t_k)`` or with as many axes as the
             scores. ``None`` allows every pair.
         scale: factor of the scores; ``None`` means ``1 / sqrt(d_k)``, as in Eq. (1).
+        bias: added to the scaled scores, for example a number for each distance; broadcasts to ``(*batch, t_q, t_k)``.
 
     Returns:
         ``(*batch, t_q, t_k)``. A row sums to 1, or is all 0 where the mask allows it no key.
 
     Raises:
-        ValueError: shapes or dtypes of query and key differ, an axis is empty, or the mask is not legal.
+        ValueError: shapes or dtypes of query and key differ, an axis is empty, or the mask or the bias is not legal.
     """
     _check_query_key(query, key)
     scale = 1 / math.sqrt(key.shape[-1]) if scale is None else scale
     scores = (query * scale) @ key.mT  # (*batch, t_q, t_k); scaled first, so that float16 does not overflow
+    if bias is not None:
+        scores = scores + _checked(bias, scores)
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, scores.shape)
@@ -98,3 +102,13 @@ def _check_query_key(query: Tensor, key: Tensor) -> None:
         raise ValueError(
             f"query and key have one floating-point dtype: got {query.dtype} and {key.dtype}. Convert with .to()."
         )
+
+
+def _checked(bias: Tensor, scores: Tensor) -> Tensor:
+    sizes = zip(reversed(bias.shape), reversed(scores.shape), strict=False)
+    if bias.dtype != scores.dtype or bias.ndim > scores.ndim or any(b not in (1, s) for b, s in sizes):
+        raise ValueError(
+            f"a bias broadcasts to the scores {tuple(scores.shape)} and has their dtype {scores.dtype}: "
+            f"got {tuple(bias.shape)} of {bias.dtype}. Each of its axes is 1 or that of the scores."
+        )
+    return bias

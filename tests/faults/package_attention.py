@@ -310,4 +310,33 @@ FAULTS = [
         "value: Tensor",
         api("each_tensor_in_a_signature_has_its_shape[companion.attention]"),
     ),
+    # The bias
+    Fault(
+        "the bias is dropped",
+        ATTENTION,
+        "scores = scores + _checked(bias, scores)",
+        "_checked(bias, scores)",
+        sdpa("a_bias_is_what_torch_calls_a_mask_of_numbers"),
+    ),
+    Fault(
+        "the bias is scaled with the scores",
+        ATTENTION,
+        "scores = scores + _checked(bias, scores)",
+        "scores = scores + _checked(bias, scores) * scale",
+        sdpa("a_bias_is_what_torch_calls_a_mask_of_numbers"),
+    ),
+    Fault(
+        "a bias with more axes than the scores widens them",
+        ATTENTION,
+        "bias.ndim > scores.ndim",
+        "bias.ndim > scores.ndim + 1",
+        attention("a_bias_that_would_widen_the_scores_is_refused"),
+    ),
+    Fault(
+        "a bias of another dtype changes that of the weights",
+        ATTENTION,
+        "bias.dtype != scores.dtype or ",
+        "",
+        attention("a_bias_of_another_dtype_is_refused"),
+    ),
 ]

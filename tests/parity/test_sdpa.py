@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from companion.attention import attention
+from companion.attention import attention, attention_weights
 from companion.masks import causal
 
 BATCH, HEADS, T_Q, T_K, D_K, D_V = 2, 3, 5, 7, 11, 13  # all different: a swapped axis cannot pass
@@ -116,3 +116,19 @@ def test_a_comparison_that_fails_by_a_fault_is_named_a_bug(randn, assert_agrees)
     inputs = [x.detach().float() for x in draw_inputs(randn, (BATCH, HEADS))]
     with pytest.raises(AssertionError, match=r"in float64: a bug: leave the tolerance"):
         assert_agrees(attention, lambda q, k, v: attention(q, k, v, scale=1.0), *inputs, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(T_Q, T_K), (HEADS, T_Q, T_K), (HEADS, 1, T_K), (BATCH, 1, T_Q, T_K), (1,)], ids=str)
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_bias_is_what_torch_calls_a_mask_of_numbers(randn, random_mask, shape, masked):
+    *inputs, value = draw_inputs(randn, (BATCH, HEADS))
+    bias, upstream = randn(*shape, requires_grad=True), randn(BATCH, HEADS, T_Q, D_V)
+    mask = random_mask(T_Q, T_K).index_fill(1, torch.tensor(0), True) if masked else None
+    added = bias.expand(BATCH, HEADS, T_Q, T_K)
+    hidden = added if mask is None else added.masked_fill(~mask, -torch.inf)
+    theirs = F.scaled_dot_product_attention(*inputs, value, attn_mask=hidden)
+    ours = attention_weights(*inputs, mask, bias=bias) @ value
+    wrt = (*inputs, value, bias)
+    got, want = (torch.autograd.grad(output, wrt, upstream, retain_graph=True) for output in (ours, theirs))
+    for ours_, theirs_ in zip((ours, *got), (theirs, *want), strict=True):
+        torch.testing.assert_close(ours_, theirs_, rtol=0, atol=ATOL)

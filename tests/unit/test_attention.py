@@ -364,3 +364,19 @@ def test_a_mask_that_is_not_legal_is_refused(randn, call, shape):
 def test_a_mask_that_adds_is_refused(randn):
     with pytest.raises(ValueError, match=r"boolean, True = may look: got torch\.float64\. Use mask\.bool\(\)"):
         attention_weights(randn(T_Q, D_K), randn(T_K, D_K), zeros(T_Q, T_K, dtype=torch.float64))
+
+
+@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.parametrize("shape", [(4,), (3, 2), (5, 2, 3), (1, 1, 2, 3)], ids=str)
+def test_a_bias_that_would_widen_the_scores_is_refused(randn, shape):
+    query, key = randn(1, 2, 4), randn(1, 3, 4)
+    with pytest.raises(
+        ValueError, match=rf"the scores \(1, 2, 3\) and has .*: got {re.escape(str(shape))} of .*Each of its"
+    ):
+        attention_weights(query, key, bias=randn(*shape))
+
+
+@pytest.mark.usefixtures("as_a_reader")
+def test_a_bias_of_another_dtype_is_refused(randn):
+    with pytest.raises(ValueError, match=r"dtype torch.float64: got \(2, 3\) of torch.float32"):
+        attention_weights(randn(2, 4), randn(3, 4), bias=torch.zeros(2, 3))
