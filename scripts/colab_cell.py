@@ -13,7 +13,10 @@ from pathlib import Path
 # What the package needs and Colab does not bring; pip is told to install these and nothing else (--no-deps), because
 # another torch would not fit Colab's CUDA, and Colab's page speaks to its own older ipywidgets.
 MISSING_ON_COLAB = ("jaxtyping>=0.3", "wadler-lindig", "anywidget>=0.9.13", "psygnal")
-ON_COLAB = ("torch", "numpy", "matplotlib", "PyYAML", "ipywidgets", "typing-extensions")
+ON_COLAB = (
+    *("torch", "numpy", "matplotlib", "PyYAML", "ipywidgets", "typing-extensions"),
+    *("tqdm", "tokenizers", "safetensors", "jsonschema"),
+)
 
 _INSTALL = """\
 import importlib.util

