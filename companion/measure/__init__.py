@@ -1,0 +1,18 @@
+"""Measuring time and memory, and the files that keep what was measured. Chapter: book/complexity.ipynb."""
+
+from companion.measure.clock import Quartiles, exponent, one_thread, peak_bytes, seconds, time_ratio
+from companion.measure.files import Row, device_name, load, machine, save
+
+__all__ = [
+    "Quartiles",
+    "Row",
+    "device_name",
+    "exponent",
+    "load",
+    "machine",
+    "one_thread",
+    "peak_bytes",
+    "save",
+    "seconds",
+    "time_ratio",
+]
