@@ -1,0 +1,93 @@
+"""Features to heads and back: Vaswani et al. (2017), section 3.2.2; shared keys and values: Ainslie et al. (2023)."""
+
+from jaxtyping import Float
+from torch import Tensor
+
+
+def split_heads(x: Float[Tensor, "batch t width"], n_heads: int) -> Float[Tensor, "batch {n_heads} t d"]:
+    """Cut the features of each position into heads: head ``h`` gets features ``h * d`` to ``(h + 1) * d - 1``.
+
+    Args:
+        x: ``(batch, t, n_heads * d)``.
+        n_heads: number of heads.
+
+    Returns:
+        ``(batch, n_heads, t, d)``, a view. A ``view`` of that shape without the transpose would mix the positions.
+
+    Raises:
+        ValueError: the heads do not divide the features.
+
+    Example:
+        >>> import torch
+        >>> split_heads(torch.arange(8).float().view(1, 2, 4), 2).tolist()
+        [[[[0.0, 1.0], [4.0, 5.0]], [[2.0, 3.0], [6.0, 7.0]]]]
+    """
+    if n_heads < 1 or x.shape[-1] % n_heads:
+        raise ValueError(
+            f"n_heads={n_heads} does not divide the last axis of {tuple(x.shape)}: use one of {_divisors(x.shape[-1])}."
+        )
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+
+def merge_heads(heads: Float[Tensor, "batch n_heads t d"]) -> Float[Tensor, "batch t width"]:
+    """Lay the heads of each position side by side again: the inverse of :func:`split_heads`."""
+    return heads.transpose(1, 2).flatten(2)
+
+
+def repeat_heads(heads: Float[Tensor, "batch n_kv_heads t d"], n_heads: int) -> Float[Tensor, "batch {n_heads} t d"]:
+    """Give each query head its own copy of the key-value head that it shares: Ainslie et al. (2023), section 2.2.
+
+    Neighbours share: with 2 key-value heads for 6 queries, the first serves queries 0 to 2, the second 3 to 5.
+
+    Args:
+        heads: keys or values, ``(batch, n_kv_heads, t, d)``.
+        n_heads: number of query heads, a multiple of ``n_kv_heads``.
+
+    Returns:
+        ``(batch, n_heads, t, d)``.
+
+    Raises:
+        ValueError: ``n_kv_heads`` does not divide ``n_heads``.
+    """
+    n_kv_heads = heads.shape[1]
+    check_groups(n_heads, n_kv_heads)
+    if n_heads == n_kv_heads:
+        return heads
+    return heads[:, :, None].expand(-1, -1, n_heads // n_kv_heads, -1, -1).flatten(1, 2)
+
+
+def check_groups(n_heads: int, n_kv_heads: int) -> None:
+    """Refuse query heads that cannot be shared out evenly among the key-value heads.
+
+    Args:
+        n_heads: number of query heads.
+        n_kv_heads: number of key-value heads.
+
+    Raises:
+        ValueError: a number is below 1, or ``n_kv_heads`` does not divide ``n_heads``.
+    """
+    if n_heads < 1 or n_kv_heads < 1 or n_heads % n_kv_heads:
+        raise ValueError(
+            f"n_kv_heads={n_kv_heads} does not divide n_heads={n_heads}: use one of {_divisors(n_heads)}, "
+            "so that each key-value head serves equally many queries."
+        )
+
+
+def check_heads(d_model: int, n_heads: int) -> None:
+    """Refuse heads that cannot share the width of the model evenly.
+
+    Args:
+        d_model: width of the model.
+        n_heads: number of heads.
+
+    Raises:
+        ValueError: a number is below 1, or ``n_heads`` does not divide ``d_model``.
+    """
+    if d_model < 1 or n_heads < 1 or d_model % n_heads:
+        raise ValueError(
+            f"n_heads={n_heads} does not divide d_model={d_model}: use one of {_divisors(d_model)}, or give d_k."
+        )
+
+
+def _divisors(number: int) -> list[int]:
+    return [n for n in range(1, number + 1) if number % n == 0]
