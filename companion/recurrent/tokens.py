@@ -1,0 +1,94 @@
+"""What the recurrent encoder-decoders share around their networks: embeddings, greedy decoding, seeded weights.
+
+Greedy decoding is beam search with one hypothesis: Sutskever et al. (2014), section 3.2.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from companion.recurrent.checks import check_sizes
+
+
+def embed(table: nn.Embedding, tokens: Int[Tensor, "batch t"], side: str) -> Float[Tensor, "batch t d_embed"]:
+    """Look up the embeddings of tokens.
+
+    Args:
+        table: one row a symbol.
+        tokens: which rows.
+        side: how a refusal names the tokens.
+
+    Returns:
+        A row for each token.
+
+    Raises:
+        ValueError: the tokens are no whole numbers of shape ``(batch, t)``, there are none, or one has no row.
+    """
+    if tokens.ndim != 2 or tokens.numel() == 0 or tokens.is_floating_point():
+        raise ValueError(
+            f"{side} tokens are whole numbers (batch, t), at least one: got {tuple(tokens.shape)} of {tokens.dtype}. "
+            "Drop the empty sequences, and pad the others to one length."
+        )
+    low, high = int(tokens.min()), int(tokens.max())
+    if low < 0 or high >= table.num_embeddings:
+        raise ValueError(
+            f"{side} tokens lie between 0 and {table.num_embeddings - 1}: got {low} to {high}. "
+            "Build the model for the whole vocabulary."
+        )
+    return table(tokens)
+
+
+def greedy(
+    run: Callable[[Tensor, Any], tuple[Tensor, Any]],
+    state: Any,  # noqa: ANN401 - whatever `run` takes
+    first: Int[Tensor, "batch 1"],
+    *,
+    end: int,
+    max_len: int,
+) -> Int[Tensor, "batch t"]:
+    """Take the likeliest token again and again.
+
+    Args:
+        run: turns tokens and a state into logits and the next state.
+        state: what it begins with.
+        first: the token that it reads first.
+        end: the token after which a row is finished.
+        max_len: most tokens to write.
+
+    Returns:
+        The tokens after the first, up to the end of the longest row; a finished row repeats the end token.
+
+    Raises:
+        ValueError: ``max_len`` is below 1, the end token is not in the vocabulary, or the logits are not numbers.
+    """
+    check_sizes(max_len=max_len)
+    token, ended, found = first, torch.zeros_like(first, dtype=torch.bool), []
+    for _ in range(max_len):
+        logits, state = run(token, state)
+        if not 0 <= end < logits.shape[-1]:
+            raise ValueError(f"end lies between 0 and {logits.shape[-1] - 1}: got {end}. Name a target token.")
+        if logits.isnan().any():
+            raise ValueError("a token is chosen by its logits: got NaN among them. Look for NaN in the weights.")
+        token = logits.argmax(dim=-1).masked_fill(ended, end)
+        ended = ended | (token == end)
+        found.append(token)
+        if ended.all():
+            break
+    return torch.cat(found, dim=1)
+
+
+@contextmanager
+def seeded(seed: int | None) -> Iterator[None]:
+    """Draw what torch's global generator gives inside from a seed, and put that generator back afterwards.
+
+    Args:
+        seed: ``None`` draws from the global generator as it is.
+    """
+    with torch.random.fork_rng(devices=[], enabled=seed is not None):
+        if seed is not None:
+            torch.set_rng_state(torch.Generator().manual_seed(seed).get_state())
+        yield
