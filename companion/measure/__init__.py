@@ -1,4 +1,4 @@
-"""Measuring time and memory, and the files that keep what was measured. Chapter: book/complexity.ipynb."""
+"""Measuring time and memory, and the files that keep what was measured. Chapter: complexity."""
 
 from companion.measure.clock import Quartiles, exponent, one_thread, peak_bytes, seconds, time_ratio
 from companion.measure.files import Row, device_name, load, machine, save

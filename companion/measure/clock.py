@@ -1,7 +1,7 @@
 """Time and memory measured so that the numbers can be trusted.
 
 A time is taken on one thread, several times over, and told with its quartiles; two functions are compared by the ratio
-of their times in one run, so that a machine that slows down slows both. Chapter: book/complexity.ipynb.
+of their times in one run, so that a machine that slows down slows both.
 """
 
 import math
