@@ -6,7 +6,7 @@
 #   NEWEST=1                       install the newest packages instead of those in constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help book test notebooks serve mutants constraints clean
+.PHONY: help book test notebooks serve mutants learn bench gpu-check constraints clean
 
 # Some systems set a variable NAME, the computer's, for every program: only the one on the command line counts.
 ifneq ($(origin NAME),command line)
@@ -24,6 +24,9 @@ help:
 	@echo 'make notebooks           execute the sources into notebooks  [NAME=attention]'
 	@echo 'make serve               serve the site on this computer  [PORT=8000]'
 	@echo 'make mutants             plant faults and see that the tests catch every one'
+	@echo 'make learn               train the small tasks to their bars, with three seeds each, into measurements/learning'
+	@echo 'make bench               measure speed and memory against their bars, into measurements/speed'
+	@echo 'make gpu-check           parity, notebooks and benchmarks on a CUDA GPU, into measurements/'
 	@echo 'make constraints         write the installed versions into constraints.txt'
 	@echo 'make clean               remove what was built  [ALL=1 removes .venv too]'
 	@echo 'All take PYTHON=/path/to/python3.11 to choose the Python (3.11, 3.12 or 3.13).'
@@ -42,6 +45,15 @@ serve: book
 
 mutants: book
 	@$(python) scripts/environment.py run tests/mutants.py
+
+learn:
+	@$(python) scripts/environment.py run scripts/learn.py
+
+bench:
+	@$(python) scripts/environment.py run scripts/bench.py
+
+gpu-check:
+	@$(python) scripts/environment.py run scripts/gpu_check.py
 
 constraints:
 	@$(python) scripts/environment.py run scripts/write_constraints.py

@@ -224,7 +224,7 @@ def test_each_device_has_its_own_rows(tmp_path):
     ("topic", "script", "made", "where"),
     [
         ("Speed", "scripts/bench.py", rows(), r"\$\.topic"),
-        ("speed", "/home/me/bench.py", rows(), r"\$\.script"),
+        ("speed", "/elsewhere/bench.py", rows(), r"\$\.script"),
         ("speed", "scripts/bench.py", [], r"\$\.rows"),
         ("speed", "scripts/bench.py", [{"name": ""}], r"\$\.rows\[0\]\.name"),
         ("speed", "scripts/bench.py", [{"values": []}], r"\$\.rows\[0\]\.values"),
