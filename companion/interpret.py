@@ -1,9 +1,10 @@
 """Look into a model's attention: record it, switch heads off, weigh heads and tokens.
 
 Importance of heads: Michel et al. (2019), section 4.1; rollout: Abnar and Zuidema (2020), section 3; norms of the
-transformed values: Kobayashi et al. (2020), section 2.2.
+transformed values: Kobayashi et al. (2020), section 3.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
@@ -42,7 +43,8 @@ def record(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "batch n_heads 
         model: a module with attention layers; its calls use no cache.
 
     Returns:
-        A context manager; it gives an empty dictionary, which a call of the model fills: the layer's name, and ``(batch, n_heads, t_q, t_k)``.
+        A context manager; it gives an empty dictionary, which a call of the model fills: for each layer's name
+        ``(batch, n_heads, t_q, t_k)``.
 
     Raises:
         ValueError: the model has no attention layer, or is called with a cache.
@@ -109,18 +111,22 @@ def head_importance(
         For each layer's name, ``(n_heads,)``, on the CPU.
 
     Raises:
-        ValueError: the losses are not ``(batch,)``, or a layer had no part in them.
+        ValueError: the losses are not ``(batch,)``, or a layer was not called, or more than once.
     """
-    gates: dict[str, Tensor] = {}
+    calls: list[tuple[str, Tensor]] = []
     with ExitStack() as hooks, torch.enable_grad():
         for name, layer in attention_layers(model).items():
-            hooks.enter_context(_gated(layer, None, lambda gate, name=name: gates.__setitem__(name, gate)))
+            hooks.enter_context(_gated(layer, None, lambda gate, name=name: calls.append((name, gate))))
         loss = losses()
         if loss.ndim != 1:
             raise ValueError(f"there is one loss for each example, shape (batch,): got {tuple(loss.shape)}.")
-        silent = sorted(set(attention_layers(model)) - set(gates))
-        if silent:
-            raise ValueError(f"every attention layer is called once for the losses: {silent} were not.")
+        gates = dict(calls)
+        called = Counter(name for name, _ in calls)
+        wrong = sorted(name for name in attention_layers(model) if called[name] != 1)
+        if wrong:
+            raise ValueError(
+                f"every attention layer is called once for the losses: {wrong} were not. Call the model on one batch."
+            )
         slopes = torch.autograd.grad(loss.sum(), list(gates.values()))
     return {name: slope.abs().mean(0).cpu() for name, slope in zip(gates, slopes, strict=True)}
 
@@ -145,11 +151,17 @@ def rollout(
         ``(batch, t, t)``: row ``i`` says how much of each input token there is in token ``i`` at the top.
 
     Raises:
-        ValueError: there is no layer, a layer is not square, or the share is not between 0 and 1.
+        ValueError: there is no layer, a layer is not square or differs from the first in batch or length, or the
+            share is not between 0 and 1.
     """
     if not weights or not 0 <= residual <= 1:
         raise ValueError(f"rollout takes at least one layer and 0 <= residual <= 1: got {len(weights)} and {residual}.")
     for layer in weights:
+        if layer.ndim == 4 and (len(layer), *layer.shape[2:]) != (len(weights[0]), *weights[0].shape[2:]):
+            raise ValueError(
+                f"all layers have one batch and one length: got {tuple(weights[0].shape)} and {tuple(layer.shape)}. "
+                "Take them from one call of the model."
+            )
         if layer.ndim != 4 or layer.shape[-1] != layer.shape[-2]:
             raise ValueError(
                 f"self-attention weights are (batch, n_heads, t, t): got {tuple(layer.shape)}. Leave out "
@@ -173,7 +185,7 @@ def head_contributions(
     r"""Split a layer's output into what each head brings from each key: :math:`\alpha_{h,i,j} f_h(x_j)`.
 
     Here :math:`f_h(x) = (x W^V_h + b^V_h) W^O_h`. Over all heads and keys these vectors sum to the layer's output
-    without the bias of ``w_o``. Kobayashi et al. (2020), Eq. (4).
+    without the bias of ``w_o``. Kobayashi et al. (2020), section 2.2.
 
     Args:
         layer: the attention layer.
@@ -204,7 +216,7 @@ def norm_weighted(
 
     .. math:: \left\lVert \sum_h \alpha_{h,i,j}\, f_h(x_j) \right\rVert
 
-    A key with a large weight and a tiny value counts for little. Kobayashi et al. (2020), section 2.2.
+    A key with a large weight and a tiny value counts for little. Kobayashi et al. (2020), section 3.
 
     Args:
         layer: the attention layer.

@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "companion"
 LAYERS = [
-    {"config"},
+    {"config", "seeding"},
     {"masks", "norm", "positional", "embedding", "feedforward", "recurrent", "cost"},
     {"attention", "efficient", "cache"},
     {"multihead"},

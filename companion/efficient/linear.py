@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from companion.efficient.shapes import _check_shapes
+from companion.efficient.shapes import _check_shapes, _without_autocast
 
 
 def feature_map(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
@@ -40,7 +40,8 @@ def linear_attention(
     :math:`e^{q \cdot k / \sqrt{d_k}}` stood. There is no scale.
 
     Causal sums run over ``j <= i``, Eqs. (8) to (12): within a chunk by a masked product, and over the chunks before it
-    by their summed state, so that memory holds one ``d_k`` by ``d_v`` state a chunk, not one a position.
+    by their summed state, so that memory holds one ``d_k`` by ``d_v`` state a chunk, not one a position. The sums grow
+    with the length, beyond the range of float16 (65,504), so half precision is summed in float32.
 
     Args:
         query: ``(*batch, t_q, d_k)``.
@@ -59,18 +60,20 @@ def linear_attention(
     _check_shapes(query, key, value)
     if chunk < 1:
         raise ValueError(f"a chunk holds at least one position: got chunk={chunk}. Use 16 to 256.")
-    query, key, value = feature_map(query), feature_map(key), _with_one(value)
-    if not causal:
-        return _normalised(query @ (key.mT @ value))
-    _check_step(query, key)
-    t = key.shape[-2]
-    query, key, value = (
-        F.pad(x, (0, 0, 0, -t % chunk)).unflatten(-2, (-1, chunk)) for x in (query, key, value)
-    )  # (*batch, chunks, chunk, width)
-    state = (key.mT @ value).cumsum(dim=-3)
-    state = F.pad(state, (0, 0, 0, 0, 1, -1))  # each chunk gets the sum over the chunks before it
-    near = (query @ key.mT).tril() @ value
-    return _normalised((near + query @ state).flatten(-3, -2)[..., :t, :])
+    if causal:
+        _check_step(query, key)
+    t, dtype = key.shape[-2], query.dtype
+    with _without_autocast(query.device):
+        query, key, value = feature_map(_wide(query)), feature_map(_wide(key)), _with_one(_wide(value))
+        if not causal:
+            return _normalised(query @ (key.mT @ value)).to(dtype)
+        query, key, value = (
+            F.pad(x, (0, 0, 0, -t % chunk)).unflatten(-2, (-1, chunk)) for x in (query, key, value)
+        )  # (*batch, chunks, chunk, width)
+        state = (key.mT @ value).cumsum(dim=-3)
+        state = F.pad(state, (0, 0, 0, 0, 1, -1))  # each chunk gets the sum over the chunks before it
+        near = (query @ key.mT).tril() @ value
+        return _normalised((near + query @ state).flatten(-3, -2)[..., :t, :]).to(dtype)
 
 
 def linear_attention_step(
@@ -91,7 +94,7 @@ def linear_attention_step(
         value: ``(*batch, d_v)``.
 
     Returns:
-        The output ``(*batch, d_v)`` and the new state.
+        The output ``(*batch, d_v)`` and the new state, which is float32 for half precision.
 
     Raises:
         ValueError: the shapes do not fit together.
@@ -103,10 +106,11 @@ def linear_attention_step(
             f"{tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)} and state "
             f"{None if state is None else tuple(state.shape)}. Give one position, and the state of the step before."
         )
-    added = feature_map(key)[..., :, None] * _with_one(value)[..., None, :]
+    added = feature_map(_wide(key))[..., :, None] * _with_one(_wide(value))[..., None, :]
     state = added if state is None else state + added
-    read = feature_map(query)[..., None, :] @ state
-    return _normalised(read).squeeze(-2), state
+    with _without_autocast(query.device):
+        read = feature_map(_wide(query))[..., None, :] @ state
+    return _normalised(read).squeeze(-2).to(query.dtype), state
 
 
 def linear_attention_recurrent(
@@ -140,6 +144,10 @@ def linear_attention_recurrent(
         output, state = linear_attention_step(state, q, k, v)
         outputs.append(output)
     return torch.stack(outputs, dim=-2)
+
+
+def _wide(x: Tensor) -> Tensor:
+    return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 def _with_one(value: Tensor) -> Tensor:

@@ -1,5 +1,11 @@
-"""What every form in this package asks of its query, key and value. Chapter: complexity."""
+"""What every form in this package asks of its query, key and value, and the precision it computes in.
 
+Chapter: complexity.
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
 from torch import Tensor
 
 
@@ -33,3 +39,9 @@ def _check_past(t_q: int, t_k: int) -> None:
             f"the last query stands at the last key, so t_q <= t_k: got t_q={t_q} and t_k={t_k}. "
             "Give at least as many keys as queries."
         )
+
+
+def _without_autocast(device: torch.device) -> AbstractContextManager:
+    """Compute in the dtype of the tensors, whatever ``torch.autocast`` says outside; shapes alone have no autocast."""
+    known = torch.amp.is_autocast_available(device.type)
+    return torch.autocast(device.type, enabled=False) if known else nullcontext()

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
 from companion.efficient.online import online_softmax_sum
-from companion.efficient.shapes import _check_past, _check_shapes
+from companion.efficient.shapes import _check_past, _check_shapes, _without_autocast
 from companion.masks import check_mask
 
 
@@ -40,7 +40,8 @@ def tiled_attention(
 
     Memory beside inputs, output and gradients is ``block`` squared for each head, whatever the lengths are; the number
     of operations is that of the plain form, plus one product of queries and keys in the backward pass. Half precision
-    is computed in float32. The gradient cannot be differentiated again.
+    is computed in float32, under ``torch.autocast`` too: the backward pass has to find the scores of the forward pass
+    again. The gradient cannot be differentiated again.
 
     Args:
         query: ``(*batch, t_q, d_k)``.
@@ -69,7 +70,8 @@ def tiled_attention(
     if mask is not None:
         check_mask(mask, (*query.shape[:-1], key.shape[-2]))
     scale = 1 / math.sqrt(key.shape[-1]) if scale is None else scale
-    return _TiledAttention.apply(query, key, value, mask, causal, block, scale)
+    with _without_autocast(query.device):
+        return _TiledAttention.apply(query, key, value, mask, causal, block, scale)
 
 
 class _TiledAttention(torch.autograd.Function):
@@ -107,23 +109,37 @@ class _TiledAttention(torch.autograd.Function):
                 "the gradient of tiled_attention cannot be differentiated again: got create_graph=True. "
                 "Use companion.attention.attention for second derivatives."
             )
-        query, key, value, mask, output, log_sum = ctx.saved_tensors
-        causal, block, scale = ctx.settings
-        dtype = log_sum.dtype
-        query_grad, key_grad, value_grad = (torch.zeros_like(x, dtype=dtype) for x in (query, key, value))
-        log_sum = log_sum.masked_fill(log_sum == -torch.inf, torch.inf)  # no key: exp(score - inf) = 0 for all
-        for rows in _blocks(query.shape[-2], block):
-            q, up = query[..., rows, :].to(dtype) * scale, upstream[..., rows, :].to(dtype)
-            along = (up * output[..., rows, :]).sum(dim=-1, keepdim=True)
-            for columns, allowed in _tiles(rows, query, key, mask, causal, block):
-                k, v = key[..., columns, :].to(dtype), value[..., columns, :].to(dtype)
-                weights = _scores(q, k, allowed).sub_(log_sum[..., rows, None]).exp_()
-                value_grad[..., columns, :] += weights.mT @ up
-                score_grad = (up @ v.mT).sub_(along).mul_(weights)
-                query_grad[..., rows, :] += score_grad @ k * scale
-                key_grad[..., columns, :] += score_grad.mT @ q  # q carries the scale
-        grads = (grad.to(query.dtype) for grad in (query_grad, key_grad, value_grad))
-        return *grads, None, None, None, None
+        with _without_autocast(upstream.device):
+            return (*_gradients(*ctx.saved_tensors, upstream, *ctx.settings), None, None, None, None)
+
+
+def _gradients(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    output: Tensor,
+    log_sum: Tensor,
+    upstream: Tensor,
+    causal: bool,
+    block: int,
+    scale: float | int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Compute each tile of weights again, and from it what it adds to the gradients of query, key and value."""
+    dtype = log_sum.dtype
+    query_grad, key_grad, value_grad = (torch.zeros_like(x, dtype=dtype) for x in (query, key, value))
+    log_sum = log_sum.masked_fill(log_sum == -torch.inf, torch.inf)  # no key: exp(score - inf) = 0 for all
+    for rows in _blocks(query.shape[-2], block):
+        q, up = query[..., rows, :].to(dtype) * scale, upstream[..., rows, :].to(dtype)
+        along = (up * output[..., rows, :]).sum(dim=-1, keepdim=True)
+        for columns, allowed in _tiles(rows, query, key, mask, causal, block):
+            k, v = key[..., columns, :].to(dtype), value[..., columns, :].to(dtype)
+            weights = _scores(q, k, allowed).sub_(log_sum[..., rows, None]).exp_()
+            value_grad[..., columns, :] += weights.mT @ up
+            score_grad = (up @ v.mT).sub_(along).mul_(weights)
+            query_grad[..., rows, :] += score_grad @ k * scale
+            key_grad[..., columns, :] += score_grad.mT @ q  # q carries the scale
+    return query_grad.to(query.dtype), key_grad.to(query.dtype), value_grad.to(query.dtype)
 
 
 def _blocks(length: int, block: int) -> Iterator[slice]:

@@ -1,4 +1,7 @@
-"""Turn a model's predictions into text: greedy, sampled, and by beam search, all with the key-value cache. Chapter: architecture."""
+"""Turn a model's predictions into text: greedy, sampled, and by beam search, all with the key-value cache.
+
+Chapter: architecture.
+"""
 
 from companion.generate.decoding import greedy
 from companion.generate.sampling import keep_top_k, keep_top_p, sample

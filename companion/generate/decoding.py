@@ -18,10 +18,10 @@ class Decoding:
         model: in evaluation mode.
         prompt: ``(batch, t)``, what it reads first.
         source: ``(batch, t_k)`` for an encoder-decoder, else ``None``.
-        lengths: real tokens of each source.
+        lengths: real tokens of each source; ``None`` without a source.
 
     Raises:
-        ValueError: the model is in training mode or no decoder, or prompt and source do not fit it.
+        ValueError: the model is in training mode or no decoder, or prompt, source and lengths do not fit it.
     """
 
     def __init__(
@@ -35,6 +35,10 @@ class Decoding:
             raise ValueError(
                 f"Transformer needs a source and DecoderOnly has none: got {type(model).__name__} and "
                 f"source={None if source is None else tuple(source.shape)}."
+            )
+        if source is None and lengths is not None:
+            raise ValueError(
+                f"lengths are those of a source: got {lengths} without one. Leave them out: prompts have one length."
             )
         if source is not None and (prompt.ndim != 2 or len(source) != len(prompt)):
             raise ValueError(
@@ -50,7 +54,7 @@ class Decoding:
 
     @torch.no_grad()
     def __call__(self, tokens: Int[Tensor, "batch t"]) -> Float[Tensor, "batch vocab"]:
-        """Read tokens and predict the one after the last."""
+        """Read tokens and predict the one after the last; logits of half precision come as float32, to be added up."""
         if self.memory is None:
             logits = self.model(tokens, cache=self.cache)[:, -1]
         else:
@@ -59,7 +63,7 @@ class Decoding:
             raise ValueError(
                 "the model predicts NaN, so no token is the best: look for NaN or infinity in its weights."
             )
-        return logits
+        return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
     def reorder(self, rows: Int[Tensor, " rows"]) -> None:
         """Go on with these rows of the batch, in this order."""
@@ -86,7 +90,7 @@ def greedy(
         max_new: number of tokens to write at most.
         end: the token after which a row is finished; ``None`` writes ``max_new`` tokens.
         source: what an encoder-decoder translates, ``(batch, t_k)``.
-        source_lengths: real tokens of each source.
+        source_lengths: real tokens of each source, for an encoder-decoder only.
 
     Returns:
         The new tokens, ``(batch, t_new)`` with ``t_new <= max_new``; a finished row is filled up with ``end``.
@@ -121,7 +125,9 @@ def write(
     token, made = prompt, []
     ended = torch.zeros(len(prompt), dtype=torch.bool, device=prompt.device)
     for _ in range(max_new):
-        chosen = choose(decoding(token))
+        logits = decoding(token)
+        check_end(end, logits)
+        chosen = choose(logits)
         if end is not None:
             chosen = chosen.masked_fill(ended, end)
             ended = ended | (chosen == end)
@@ -140,3 +146,18 @@ def check_steps(max_new: int) -> None:
     """
     if max_new < 1:
         raise ValueError(f"a text has at least one new token: got max_new={max_new}. Use max_new >= 1.")
+
+
+def check_end(end: int | None, logits: Float[Tensor, "*batch vocab"]) -> None:
+    """Refuse an end symbol that the model can never write.
+
+    Args:
+        end: the token after which a row is finished, or ``None``.
+        logits: what the model predicts, ``(*batch, vocab)``.
+
+    Raises:
+        ValueError: it is not in the vocabulary.
+    """
+    vocab = logits.shape[-1]
+    if end is not None and not 0 <= end < vocab:
+        raise ValueError(f"end is a token of the vocabulary, 0 to {vocab - 1}: got {end}. Name one, or None.")

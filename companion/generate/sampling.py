@@ -1,4 +1,4 @@
-"""Drawing a token: temperature, top-k (Fan et al. 2018, section 5.1), top-p (Holtzman et al. 2020, section 3.1)."""
+"""Drawing a token: temperature, top-k (Fan et al. 2018), top-p (Holtzman et al. 2020, section 3.1)."""
 
 import math
 
@@ -47,7 +47,8 @@ def sample(
         raise ValueError(f"a temperature is above 0: got {temperature}. For the limit of 0, use greedy.")
 
     def draw(logits: Tensor) -> Tensor:
-        logits = logits / temperature
+        logits = logits.double()
+        logits = (logits - logits.amax(-1, keepdim=True)) / temperature  # the largest is 0: no overflow to infinity
         logits = logits if top_k is None else keep_top_k(logits, top_k)
         logits = logits if top_p is None else keep_top_p(logits, top_p)
         chosen = torch.multinomial(logits.softmax(-1).cpu(), 1, generator=generator)

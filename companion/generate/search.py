@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from companion.generate.decoding import Decoding, Lengths, check_steps
+from companion.generate.decoding import Decoding, Lengths, check_end, check_steps
 from companion.transformer import DecoderOnly, Transformer
 
 
@@ -84,6 +84,7 @@ def beam(
     batch = prompt.shape[0]
     decoding = Decoding(model, prompt, source, source_lengths)
     log_p = decoding(prompt).log_softmax(-1)[:, None]  # (batch, alive, vocab): one beginning each, still empty
+    check_end(end, log_p)
     written = torch.empty(batch, 1, 0, dtype=torch.long, device=prompt.device)
     done: list[list[Hypothesis]] = [[] for _ in range(batch)]
     for length in range(1, max_new + 1):

@@ -15,13 +15,15 @@ def split_heads(x: Float[Tensor, "batch t width"], n_heads: int) -> Float[Tensor
         ``(batch, n_heads, t, d)``, a view. A ``view`` of that shape without the transpose would mix the positions.
 
     Raises:
-        ValueError: the heads do not divide the features.
+        ValueError: ``x`` has other axes, or the heads do not divide the features.
 
     Example:
         >>> import torch
         >>> split_heads(torch.arange(8).float().view(1, 2, 4), 2).tolist()
         [[[[0.0, 1.0], [4.0, 5.0]], [[2.0, 3.0], [6.0, 7.0]]]]
     """
+    if x.ndim != 3:
+        raise ValueError(f"features are (batch, t, n_heads * d): got {tuple(x.shape)}. Add the missing axis.")
     if n_heads < 1 or x.shape[-1] % n_heads:
         raise ValueError(
             f"n_heads={n_heads} does not divide the last axis of {tuple(x.shape)}: use one of {_divisors(x.shape[-1])}."
@@ -30,7 +32,19 @@ def split_heads(x: Float[Tensor, "batch t width"], n_heads: int) -> Float[Tensor
 
 
 def merge_heads(heads: Float[Tensor, "batch n_heads t d"]) -> Float[Tensor, "batch t width"]:
-    """Lay the heads of each position side by side again: the inverse of :func:`split_heads`."""
+    """Lay the heads of each position side by side again: the inverse of :func:`split_heads`.
+
+    Args:
+        heads: ``(batch, n_heads, t, d)``.
+
+    Returns:
+        ``(batch, t, n_heads * d)``.
+
+    Raises:
+        ValueError: ``heads`` has other axes.
+    """
+    if heads.ndim != 4:
+        raise ValueError(f"heads are (batch, n_heads, t, d): got {tuple(heads.shape)}. split_heads makes them.")
     return heads.transpose(1, 2).flatten(2)
 
 

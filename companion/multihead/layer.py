@@ -105,14 +105,14 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: a width, a batch size or the cache does not fit, an axis is empty, or the mask is not legal.
         """
-        query, key, value = self._project(x, memory, cache)
+        query, key, value = self._project(x, memory, mask, cache)
         dropout = self.dropout if self.training else 0.0
         attend = KERNELS[self.kernel]
         heads = attend(
             query,
             key,
             value,
-            _with_head_axis(mask, query, key),
+            _with_head_axis(mask),
             bias=self._position_bias(query, key),
             causal=causal,
             dropout=dropout,
@@ -141,18 +141,23 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: what :meth:`forward` refuses.
         """
-        query, key, _ = self._project(x, memory, None)
-        mask = _with_head_axis(mask, query, key)
+        query, key, _ = self._project(x, memory, mask, None)
+        mask = _with_head_axis(mask)
         mask = join_causal(mask, query, key) if causal else mask
         return attention_weights(query, repeat_heads(key, self.n_heads), mask, bias=self._position_bias(query, key))
 
-    def _project(self, x: Tensor, memory: Tensor | None, cache: KeyValueCache | None) -> tuple[Tensor, Tensor, Tensor]:
+    def _project(
+        self, x: Tensor, memory: Tensor | None, mask: Tensor | None, cache: KeyValueCache | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Project to queries, keys and values; put the position in, then pass keys and values through the cache."""
         self._check(x, memory, cache)
+        source = x if memory is None else memory
+        if mask is not None:  # before the cache grows: what is refused leaves it as it was
+            past = cache.length if cache is not None and memory is None else 0
+            check_mask(mask, (len(x), x.shape[1], past + source.shape[1]))
         query = split_heads(self.w_q(x), self.n_heads)
         if memory is not None and cache is not None and cache.length:
             return query, cache.keys, cache.values
-        source = x if memory is None else memory
         key, value = split_heads(self.w_k(source), self.n_kv_heads), split_heads(self.w_v(source), self.n_kv_heads)
         if self.position is not None:
             start = 0 if cache is None else cache.length
@@ -162,7 +167,7 @@ class MultiHeadAttention(nn.Module):
         return query, key, value
 
     def _position_bias(self, query: Tensor, key: Tensor) -> Tensor | None:
-        return None if self.position is None else self.position.bias(query, repeat_heads(key, self.n_heads))
+        return None if self.position is None else self.position.bias(query, key)
 
     def _check(self, x: Tensor, memory: Tensor | None, cache: KeyValueCache | None) -> None:
         for name, tensor, width in (("x", x, self.d_model), ("memory", x if memory is None else memory, self.d_memory)):
@@ -187,9 +192,6 @@ class MultiHeadAttention(nn.Module):
             )
 
 
-def _with_head_axis(mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor | None:
-    """Check a mask of queries by keys, and let the same mask hold for every head."""
-    if mask is None:
-        return None
-    check_mask(mask, (query.shape[0], query.shape[2], key.shape[2]))
-    return mask[:, None] if mask.ndim == 3 else mask
+def _with_head_axis(mask: Tensor | None) -> Tensor | None:
+    """Let one mask of queries by keys hold for every head."""
+    return mask[:, None] if mask is not None and mask.ndim == 3 else mask

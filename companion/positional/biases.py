@@ -88,19 +88,20 @@ class T5Bias(nn.Module):
         return x
 
     def bias(
-        self, query: Float[Tensor, "batch n_heads t_q d_k"], key: Float[Tensor, "batch n_heads t_k d_k"]
+        self, query: Float[Tensor, "batch n_heads t_q d_k"], key: Float[Tensor, "batch n_kv_heads t_k d_k"]
     ) -> Float[Tensor, "1 n_heads t_q t_k"]:
         """Return each head's number for the bucket of each distance.
 
         Args:
             query: the last ``t_q`` positions.
-            key: all ``t_k`` positions.
+            key: all ``t_k`` positions; query heads may share key heads.
 
         Returns:
             ``(1, n_heads, t_q, t_k)``, to be added to the scaled scores.
 
         Raises:
-            ValueError: not ``n_heads`` heads, no query, or fewer keys than queries.
+            ValueError: not ``n_heads`` query heads, key heads that they cannot share evenly, no query, or fewer keys
+                than queries.
         """
         t_q, t_k = check_heads(query, key, self.n_heads)
         buckets = self._buckets.rows(1 - t_q, t_k - 1, dtype=torch.long, device=self.weight.device).flip(0)
@@ -159,19 +160,20 @@ class ALiBi(nn.Module):
         return x
 
     def bias(
-        self, query: Float[Tensor, "batch n_heads t_q d_k"], key: Float[Tensor, "batch n_heads t_k d_k"]
+        self, query: Float[Tensor, "batch n_heads t_q d_k"], key: Float[Tensor, "batch n_kv_heads t_k d_k"]
     ) -> Float[Tensor, "1 n_heads t_q t_k"]:
         """Return minus the slope of each head times each distance.
 
         Args:
             query: the last ``t_q`` positions.
-            key: all ``t_k`` positions.
+            key: all ``t_k`` positions; query heads may share key heads.
 
         Returns:
             ``(1, n_heads, t_q, t_k)``, to be added to the scaled scores.
 
         Raises:
-            ValueError: not ``n_heads`` heads, no query, or fewer keys than queries.
+            ValueError: not ``n_heads`` query heads, key heads that they cannot share evenly, no query, or fewer keys
+                than queries.
         """
         t_q, t_k = check_heads(query, key, self.n_heads)
         by_distance = self._biases.rows(1 - t_q, t_k - 1, dtype=query.dtype, device=query.device).flip(0)

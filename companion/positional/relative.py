@@ -108,19 +108,20 @@ class TransformerXLPosition(nn.Module):
         return x
 
     def bias(
-        self, query: Float[Tensor, "batch n_heads t_q d_k"], key: Float[Tensor, "batch n_heads t_k d_k"]
+        self, query: Float[Tensor, "batch n_heads t_q d_k"], key: Float[Tensor, "batch n_kv_heads t_k d_k"]
     ) -> Float[Tensor, "batch n_heads t_q t_k"]:
         """Return the last three terms, divided by ``sqrt(d_k)`` as the scores are.
 
         Args:
             query: the last ``t_q`` positions.
-            key: all ``t_k`` positions.
+            key: all ``t_k`` positions; neighbouring query heads may share a key head.
 
         Returns:
             ``(batch, n_heads, t_q, t_k)``, to be added to the scaled scores.
 
         Raises:
-            ValueError: not ``n_heads`` heads of width ``d_k``, no query, or fewer keys than queries.
+            ValueError: not ``n_heads`` query heads of width ``d_k``, key heads that they cannot share evenly, no query,
+                or fewer keys than queries.
         """
         t_q, t_k = check_heads(query, key, self.n_heads, self.d_k)
         rows = self._encodings.rows(1 - t_q, t_k - 1, dtype=self.w_r.weight.dtype, device=query.device)
@@ -130,7 +131,8 @@ class TransformerXLPosition(nn.Module):
         either = (query + self.v[:, None]) * scale  # q + v: both meet r
         # One product of three, in the cheaper order: in decoding there is one query, and all the distances.
         by_distance = (either @ w_r) @ encodings if t_q == 1 else either @ (w_r @ encodings)
-        by_key = (self.u[:, None] * scale) @ key.mT  # (batch, n_heads, 1, t_k): the same for every query
+        u = (self.u * scale).unflatten(0, (key.shape[1], -1))  # (n_kv_heads, query heads that share one, d_k)
+        by_key = (u @ key.mT).flatten(1, 2)[:, :, None]  # (batch, n_heads, 1, t_k): the same for every query
         return relative_shift(by_distance) + by_key
 
 
@@ -155,21 +157,23 @@ def check_heads(
 
     Args:
         query: what came as ``(batch, n_heads, t_q, d_k)``.
-        key: what came as ``(batch, n_heads, t_k, d_k)``.
-        n_heads: number of heads of the scheme.
+        key: what came as ``(batch, n_kv_heads, t_k, d_k)``.
+        n_heads: number of query heads of the scheme.
         d_k: width that the scheme needs; ``None`` where it needs none.
 
     Returns:
         ``(t_q, t_k)``.
 
     Raises:
-        ValueError: other axes, other numbers of heads, other widths, no query, or fewer keys than queries.
+        ValueError: other axes, other numbers of heads, key heads that cannot be shared evenly, other widths, no query,
+            or fewer keys than queries.
     """
     shapes = tuple(query.shape), tuple(key.shape)
-    if any(len(s) != 4 or s[1] != n_heads or s[3] != (d_k or s[3]) for s in shapes):
+    axes = all(len(s) == 4 and s[3] == (d_k or s[3]) for s in shapes)
+    if not axes or query.shape[1] != n_heads or not key.shape[1] or n_heads % key.shape[1]:
         raise ValueError(
             f"query and key are (batch, {n_heads}, t, {d_k or 'd_k'}), the heads second: got {shapes[0]} and "
-            f"{shapes[1]}. Split them into heads first; repeat key heads that queries share."
+            f"{shapes[1]}. Split them into heads first; the number of key heads divides {n_heads}."
         )
     t_q, t_k = query.shape[2], key.shape[2]
     if not 1 <= t_q <= t_k:

@@ -101,7 +101,9 @@ class RotaryPosition(nn.Module):
         turns = self._turns.rows(start, start + t - 1, dtype=x.dtype, device=x.device)
         return _turn(x, *turns.unbind(dim=1), self.layout)
 
-    def bias(self, query: Float[Tensor, "batch n_heads t_q d_k"], key: Float[Tensor, "batch n_heads t_k d_k"]) -> None:
+    def bias(
+        self, query: Float[Tensor, "batch n_heads t_q d_k"], key: Float[Tensor, "batch n_kv_heads t_k d_k"]
+    ) -> None:
         """Return ``None``: the scores of turned queries and keys need nothing added.
 
         Args:

@@ -43,6 +43,11 @@ def causal_convolution(
             f"x is (batch, t, d_in) and weight (d_out, d_in, kernel): got {tuple(x.shape)} and {tuple(weight.shape)}. "
             "Add the missing axis."
         )
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise ValueError(
+            f"bias has one number for each output feature, ({weight.shape[0]},): got {tuple(bias.shape)}. Leave the "
+            "other axes out."
+        )
     check_input(x, weight.shape[1])
     check_sizes(dilation=dilation)
     t, kernel = x.shape[1], weight.shape[-1]

@@ -14,7 +14,8 @@ from companion.recurrent.checks import check_sizes
 from companion.recurrent.cores import BahdanauCore, Decoded, LuongCore, Memory
 from companion.recurrent.gated import GRUCell, LSTMCell
 from companion.recurrent.layers import RNN, Lengths, State
-from companion.recurrent.tokens import embed, greedy, seeded
+from companion.recurrent.tokens import embed, greedy
+from companion.seeding import seeded
 
 CELLS = {"elman": ElmanCell, "lstm": LSTMCell, "gru": GRUCell}
 

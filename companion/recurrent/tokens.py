@@ -1,10 +1,9 @@
-"""What the recurrent encoder-decoders share around their networks: embeddings, greedy decoding, seeded weights.
+"""What the recurrent encoder-decoders share around their networks: embeddings and greedy decoding.
 
 Greedy decoding is beam search with one hypothesis: Sutskever et al. (2014), section 3.2.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -26,12 +25,12 @@ def embed(table: nn.Embedding, tokens: Int[Tensor, "batch t"], side: str) -> Flo
         A row for each token.
 
     Raises:
-        ValueError: the tokens are no whole numbers of shape ``(batch, t)``, there are none, or one has no row.
+        ValueError: the tokens are not int64 or int32 of shape ``(batch, t)``, there are none, or one has no row.
     """
-    if tokens.ndim != 2 or tokens.numel() == 0 or tokens.is_floating_point():
+    if tokens.ndim != 2 or tokens.numel() == 0 or tokens.dtype not in (torch.int64, torch.int32):
         raise ValueError(
-            f"{side} tokens are whole numbers (batch, t), at least one: got {tuple(tokens.shape)} of {tokens.dtype}. "
-            "Drop the empty sequences, and pad the others to one length."
+            f"{side} tokens are int64 or int32 (batch, t), at least one: got {tuple(tokens.shape)} of {tokens.dtype}. "
+            "Drop the empty sequences, pad the others to one length, and convert with .long()."
         )
     low, high = int(tokens.min()), int(tokens.max())
     if low < 0 or high >= table.num_embeddings:
@@ -79,16 +78,3 @@ def greedy(
         if ended.all():
             break
     return torch.cat(found, dim=1)
-
-
-@contextmanager
-def seeded(seed: int | None) -> Iterator[None]:
-    """Draw what torch's global generator gives inside from a seed, and put that generator back afterwards.
-
-    Args:
-        seed: ``None`` draws from the global generator as it is.
-    """
-    with torch.random.fork_rng(devices=[], enabled=seed is not None):
-        if seed is not None:
-            torch.set_rng_state(torch.Generator().manual_seed(seed).get_state())
-        yield

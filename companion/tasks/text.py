@@ -3,7 +3,7 @@
 Padding is word 0. START and END are words 1 and 2 of a vocabulary made by `vocabulary`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -97,26 +97,6 @@ def encode_pairs(
     )
 
 
-def batches(data: EncodedPairs, size: int, seed: int = 0) -> Iterator[EncodedPairs]:
-    """Shuffle the pairs once and hand them out in batches, each padded only to its own longest sentence.
-
-    Args:
-        data: all pairs.
-        size: pairs in a batch; the last batch may have fewer.
-        seed: of the shuffle; another one for each pass over the data.
-
-    Returns:
-        The batches of one pass.
-
-    Raises:
-        ValueError: the size is below 1.
-    """
-    if size < 1:
-        raise ValueError(f"a batch has at least 1 pair: got size={size}. Give a positive size.")
-    order = torch.randperm(len(data.source), generator=torch.Generator().manual_seed(seed))
-    return (_trimmed(data, rows) for rows in order.split(size))
-
-
 def decode(tokens: Int[Tensor, "batch t"], words: Sequence[str]) -> list[list[str]]:
     """Turn rows of word numbers into sentences: without START in front, and up to the first END.
 
@@ -166,12 +146,6 @@ def exact_match(predicted: Sequence[Sequence[str]], wanted: Sequence[Sequence[st
         )
     right = sum(list(one) == list(other) for one, other in zip(predicted, wanted, strict=True))
     return right / len(wanted)
-
-
-def _trimmed(data: EncodedPairs, rows: Int[Tensor, " rows"]) -> EncodedPairs:
-    source_lengths, target_lengths = data.source_lengths[rows], data.target_lengths[rows]
-    source = data.source[rows, : int(source_lengths.max())]
-    return EncodedPairs(source, source_lengths, data.target[rows, : int(target_lengths.max())], target_lengths)
 
 
 def _sentence(row: list[str]) -> list[str]:

@@ -1,7 +1,6 @@
 """What the three models share: the input, the stacks that a config describes, and the first weights."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -148,17 +147,6 @@ def padding_mask(
             "Give one number a row."
         )
     return padding(lengths, batch.shape[1], device=batch.device)
-
-
-@contextmanager
-def seeded(seed: int | None) -> Iterator[None]:
-    """Draw from a generator of this seed inside, and leave torch's global state as it was; ``None`` draws from it."""
-    if seed is None:
-        yield
-        return
-    with torch.random.fork_rng(devices=[]):
-        torch.set_rng_state(torch.Generator().manual_seed(seed).get_state())
-        yield
 
 
 def initialise(model: nn.Module) -> None:

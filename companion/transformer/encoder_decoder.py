@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 from companion.cache import DecoderCache
 from companion.config import ModelConfig
-from companion.transformer.build import InputEmbedding, initialise, make_decoder, make_encoder, padding_mask, seeded
+from companion.seeding import seeded
+from companion.transformer.build import InputEmbedding, initialise, make_decoder, make_encoder, padding_mask
 
 
 class Transformer(nn.Module):

@@ -6,7 +6,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from companion.config import ModelConfig
-from companion.transformer.build import InputEmbedding, initialise, make_encoder, padding_mask, seeded
+from companion.seeding import seeded
+from companion.transformer.build import InputEmbedding, initialise, make_encoder, padding_mask
 
 
 class EncoderOnly(nn.Module):

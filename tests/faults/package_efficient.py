@@ -252,9 +252,30 @@ FAULTS = [
     Fault(
         "the keys of linear attention have no feature map",
         f"{HERE}/linear.py",
-        "feature_map(query), feature_map(key), _with_one(value)",
-        "feature_map(query), key.abs(), _with_one(value)",
+        "feature_map(_wide(query)), feature_map(_wide(key)), _with_one",
+        "feature_map(_wide(query)), _wide(key).abs(), _with_one",
         unit("linear_attention_by_hand"),
+    ),
+    Fault(
+        "linear attention sums in half precision",
+        f"{HERE}/linear.py",
+        "return x.to(torch.promote_types(x.dtype, torch.float32))",
+        "return x",
+        unit("linear_attention_in_half_precision_does_not_overflow"),
+    ),
+    Fault(
+        "tiles are computed in half precision under autocast",
+        f"{HERE}/tiled.py",
+        "    with _without_autocast(query.device):\n        return _TiledAttention",
+        "    if True:\n        return _TiledAttention",
+        unit("autocast_does_not_change_the_tiles"),
+    ),
+    Fault(
+        "tiles of the backward pass are computed in half precision under autocast",
+        f"{HERE}/tiled.py",
+        "with _without_autocast(upstream.device):",
+        "if True:",
+        unit("autocast_does_not_change_the_tiles"),
     ),
     # Refusals
     Fault(

@@ -81,7 +81,7 @@ FAULTS = [
         generate("a_model_that_predicts_nan_does_not_choose"),
         reason="DID NOT RAISE",
     ),
-    Fault("the temperature multiplies", SAMPLING, "logits / temperature", "logits * temperature", OFTEN),
+    Fault("the temperature multiplies", SAMPLING, ") / temperature", ") * temperature", OFTEN),
     Fault(
         "draws come from the logits, not from their softmax",
         SAMPLING,
@@ -92,12 +92,8 @@ FAULTS = [
     Fault(
         "the nucleus is taken before the temperature",
         SAMPLING,
-        "        logits = logits / temperature\n"
-        "        logits = logits if top_k is None else keep_top_k(logits, top_k)\n"
-        "        logits = logits if top_p is None else keep_top_p(logits, top_p)\n",
-        "        logits = logits if top_k is None else keep_top_k(logits, top_k)\n"
-        "        logits = logits if top_p is None else keep_top_p(logits, top_p)\n"
-        "        logits = logits / temperature\n",
+        "        logits = logits.double()\n",
+        "        logits = logits.double() if top_p is None else keep_top_p(logits.double(), top_p)\n",
         generate("the_nucleus_is_that_of_the_tempered_distribution"),
     ),
     Fault(
@@ -179,5 +175,27 @@ FAULTS = [
         "        del found[width:]\n",
         "",
         generate("a_beam_gives_at_most_its_width_the_best_first"),
+    ),
+    Fault(
+        "log-probabilities are added up in half precision",
+        DECODING,
+        "logits.to(torch.promote_types(logits.dtype, torch.float32))",
+        "logits",
+        generate("probabilities_of_half_precision_are_added_up_in_float32"),
+    ),
+    Fault(
+        "lengths without a source are dropped",
+        DECODING,
+        "if source is None and lengths is not None:",
+        "if False:",
+        generate("lengths_without_a_source_are_refused"),
+    ),
+    Fault(
+        "logits over a tiny temperature overflow",
+        SAMPLING,
+        "(logits - logits.amax(-1, keepdim=True)) / temperature",
+        "logits / temperature",
+        generate("however_cold_the_likeliest_token_is_drawn"),
+        reason="RuntimeError: probability tensor contains",
     ),
 ]

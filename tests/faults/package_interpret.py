@@ -110,8 +110,8 @@ FAULTS = [
     Fault(
         "a layer that was not called has no importance and no error",
         INTERPRET,
-        "        if silent:\n",
-        "        if False:\n",
+        "if called[name] != 1",
+        "if called[name] > 1",
         interpret("importance_needs_one_loss_an_example_and_every_layer"),
         reason="DID NOT RAISE",
     ),
@@ -165,5 +165,19 @@ FAULTS = [
         "head_contributions(layer, x, memory, mask, causal=causal).sum(1).norm(dim=-1)",
         "layer.weights(x, memory, mask, causal=causal).mean(1)",
         interpret("a_key_with_a_tiny_value_counts_for_little_whatever_its_weight"),
+    ),
+    Fault(
+        "of two calls the importance counts the last",
+        INTERPRET,
+        "if called[name] != 1",
+        "if called[name] < 1",
+        interpret("importance_needs_one_loss_an_example_and_every_layer"),
+    ),
+    Fault(
+        "rollout broadcasts a batch of one",
+        INTERPRET,
+        "(len(layer), *layer.shape[2:]) != (len(weights[0]), *weights[0].shape[2:])",
+        "layer.shape[2:] != weights[0].shape[2:]",
+        interpret("rollout_refuses_what_it_cannot_follow"),
     ),
 ]

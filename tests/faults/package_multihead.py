@@ -212,25 +212,33 @@ FAULTS = [
     Fault(
         "the mask of a sequence is read as that of a head",
         LAYER,
-        "mask[:, None] if mask.ndim == 3",
-        "mask[None] if mask.ndim == 3",
+        "mask[:, None] if mask is not None",
+        "mask[None] if mask is not None",
         unit("a_mask_of_a_sequence_holds_for_all_its_heads_and_for_no_other_sequence"),
     ),
     Fault(
         "a mask (batch, t_k) is taken for padding",
         LAYER,
-        "    check_mask(mask, (query.shape[0], query.shape[2], key.shape[2]))\n",
-        "    mask = mask[:, None] if mask.shape == (query.shape[0], key.shape[2]) else mask\n"
-        "    check_mask(mask, (query.shape[0], query.shape[2], key.shape[2]))\n",
+        "        self._check(x, memory, cache)\n",
+        "        self._check(x, memory, cache)\n"
+        "        t_k = (x if memory is None else memory).shape[1]\n"
+        "        mask = mask[:, None] if mask is not None and mask.shape == (len(x), t_k) else mask\n",
         MASK_REFUSED,
     ),
     Fault(
         "the layer does not check the mask, only the kernel does",
         LAYER,
-        "    check_mask(mask, (query.shape[0], query.shape[2], key.shape[2]))\n",
+        "            check_mask(mask, (len(x), x.shape[1], past + source.shape[1]))\n",
         "",
         MASK_REFUSED,
         "DID NOT RAISE|AssertionError",
+    ),
+    Fault(
+        "a refused mask has its keys in the cache already",
+        LAYER,
+        "            check_mask(mask, (len(x), x.shape[1], past + source.shape[1]))\n",
+        "",
+        unit("a_refused_mask_leaves_the_cache_as_it_was"),
     ),
     Fault(
         "the memory is projected and stored at every step",
@@ -270,5 +278,19 @@ FAULTS = [
         "memory.shape[0] not in (1, x.shape[0])",
         INPUT_REFUSED,
         "DID NOT RAISE|AssertionError",
+    ),
+    Fault(
+        "keys that queries share are repeated for the position",
+        LAYER,
+        "self.position.bias(query, key)",
+        "self.position.bias(query, repeat_heads(key, self.n_heads))",
+        unit("a_position_does_not_repeat_the_keys_that_queries_share"),
+    ),
+    Fault(
+        "features without a batch are cut along the positions",
+        HEADS,
+        "if x.ndim != 3:",
+        "if x.ndim < 2:",
+        unit("features_and_heads_have_all_their_axes"),
     ),
 ]

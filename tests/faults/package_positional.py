@@ -187,8 +187,8 @@ FAULTS = [
     Fault(
         "the score of a key alone is not scaled",
         RELATIVE,
-        "(self.u[:, None] * scale)",
-        "self.u[:, None]",
+        "(self.u * scale)",
+        "self.u",
         relative("the_weights_are_the_softmax_of_all_four_terms"),
     ),
     Fault(
@@ -223,7 +223,7 @@ FAULTS = [
     Fault(
         "heads that the scheme does not have pass",
         RELATIVE,
-        "s[1] != n_heads or ",
+        "query.shape[1] != n_heads or ",
         "",
         relative("other_heads_than_those_of_the_scheme_are_refused"),
         "DID NOT RAISE|RuntimeError: The size",
@@ -326,5 +326,20 @@ FAULTS = [
         "if start < 0:",
         "if False:",
         rotary("a_negative_start_is_refused"),
+    ),
+    Fault(
+        "key heads that cannot be shared evenly pass",
+        RELATIVE,
+        " or n_heads % key.shape[1]:",
+        ":",
+        relative("other_heads_than_those_of_the_scheme_are_refused"),
+        "DID NOT RAISE|RuntimeError",
+    ),
+    Fault(
+        "key heads of Transformer-XL are shared by every second query",
+        "companion/positional/relative.py",
+        "(u @ key.mT).flatten(1, 2)",
+        "(u @ key.mT).transpose(1, 2).flatten(1, 2)",
+        ("tests/unit/test_positional_relative.py::test_key_heads_that_queries_share_need_not_be_repeated",),
     ),
 ]

@@ -390,18 +390,18 @@ FAULTS = [
         models("a_nan_is_not_hidden_behind_a_token"),
     ),
     Fault(
-        "a seed moves the global generator",
-        TOKENS,
-        "enabled=seed is not None",
-        "enabled=False",
-        models("a_seed_draws_the_weights_and_leaves_the_global_generator_alone"),
-    ),
-    Fault(
         "negative tokens pass",
         TOKENS,
         "low < 0 or ",
         "",
         models("tokens_that_do_not_fit_are_refused_with_their_side"),
         "DID NOT RAISE|IndexError",
+    ),
+    Fault(
+        "a bias of a convolution is broadcast",
+        "companion/recurrent/convolution.py",
+        "bias.shape != weight.shape[:1]",
+        "False",
+        ("tests/unit/test_recurrent.py::test_a_bias_that_would_be_broadcast_is_refused",),
     ),
 ]

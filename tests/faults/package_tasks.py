@@ -141,20 +141,6 @@ FAULTS = [
         text("encoded_pairs_carry_their_lengths"),
     ),
     Fault(
-        "a batch keeps the padding of the longest of all sentences",
-        TEXT,
-        "data.source[rows, : int(source_lengths.max())]",
-        "data.source[rows]",
-        text("a_pass_of_batches_holds_each_pair_once_padded_to_its_own_longest"),
-    ),
-    Fault(
-        "a pass leaves out the last batch",
-        TEXT,
-        "for rows in order.split(size))",
-        "for rows in order.split(size)[:-1])",
-        text("a_pass_of_batches_holds_each_pair_once_padded_to_its_own_longest"),
-    ),
-    Fault(
         "a sentence matches if it has the right words in any order",
         TEXT,
         "right = sum(list(one) == list(other)",

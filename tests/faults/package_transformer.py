@@ -169,13 +169,6 @@ FAULTS = [
     ),
     # The first weights
     Fault(
-        "a seed changes the global state",
-        BUILD,
-        "with torch.random.fork_rng(devices=[]):\n",
-        "if True:\n",
-        model("one_seed_gives_one_model_and_leaves_the_global_state_alone"),
-    ),
-    Fault(
         "linear maps begin Xavier-normal",
         BUILD,
         "xavier_uniform_",

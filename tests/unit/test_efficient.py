@@ -230,6 +230,40 @@ def test_float16_does_not_overflow_where_the_scores_would():
     assert tiled_attention(row, torch.cat([row, -row]), torch.tensor([[1.0], [2.0]]).half()).tolist() == [[1.0]]
 
 
+@pytest.mark.parametrize("backward_inside", [False, True])
+def test_autocast_does_not_change_the_tiles(randn, backward_inside):
+    """Scores of bfloat16 in one pass and of float32 in the other would be two distributions."""
+    inputs = [(3 * randn(50, 16, dtype=torch.float32)).requires_grad_() for _ in range(3)]
+    upstream = randn(50, 16, dtype=torch.float32)
+    output = tiled_attention(*inputs)
+    gradients = torch.autograd.grad(output, inputs, upstream)
+    with torch.autocast("cpu", torch.bfloat16):
+        inside = tiled_attention(*inputs)
+    with torch.autocast("cpu", torch.bfloat16, enabled=backward_inside):
+        same = torch.autograd.grad(inside, inputs, upstream)
+    assert torch.equal(inside, output)
+    assert all(torch.equal(a, b) for a, b in zip(same, gradients, strict=True))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        linear_attention,
+        lambda *inputs: linear_attention(*inputs, causal=True),
+        linear_attention_recurrent,
+    ],
+    ids=["full", "causal", "recurrent"],
+)
+def test_linear_attention_in_half_precision_does_not_overflow(randn, function):
+    """The feature of 0 is 1, and 1,100 times 64 ones are 70,400, above the largest float16 (65504)."""
+    zeros, value = torch.zeros(1100, 64, dtype=torch.float16), randn(1100, 3, dtype=torch.float16)
+    for autocast in (False, True):
+        with torch.autocast("cpu", torch.float16, enabled=autocast):
+            output = function(zeros, zeros, value)
+        assert output.dtype == torch.float16
+        close(output[-1].double(), value.double().mean(dim=0), atol=2e-4)  # rounded once, to 11 bits, below 0.25
+
+
 def test_sums_in_half_precision_lose_no_keys():
     """1,000 equal weights: a float16 sum in tiles of 1 would stop growing at 2,048 only, one in bfloat16 at 256."""
     value = torch.tensor([0.0, 1.0] * 500, dtype=torch.bfloat16)[:, None]

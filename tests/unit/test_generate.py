@@ -113,6 +113,25 @@ def test_tokens_come_as_often_as_the_tempered_distribution_says(decoder, tempera
     assert ((counts - n * wanted).abs() <= 4 * spread + 1).all()  # four standard deviations of a binomial count
 
 
+def test_however_cold_the_likeliest_token_is_drawn(decoder):
+    """Any logit over the smallest float64 is infinite; those less the largest are 0 or minus infinity."""
+    cold = sample(decoder, PROMPT, 4, generator=torch.Generator().manual_seed(0), temperature=5e-324)
+    assert torch.equal(cold, greedy(decoder, PROMPT, 4))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_probabilities_of_half_precision_are_added_up_in_float32(dtype):
+    model = sharpen(DecoderOnly(ModelConfig(**SIZES), seed=0)).to(dtype)
+    (best,) = beam(model, PROMPT[:1], 9, width=1, end=END)[0]
+    cache, tokens, total = model.new_cache(), PROMPT[:1], 0.0
+    for token in best.tokens:
+        with torch.no_grad():
+            logits = model(tokens, cache=cache)[0, -1]
+        total += logits.double().log_softmax(-1)[token].item()
+        tokens = torch.tensor([[token]])
+    assert best.log_probability == pytest.approx(total, abs=1e-4)  # from one bfloat16 near 8 to the next it is 0.03
+
+
 def test_only_the_kept_tokens_are_drawn(decoder):
     order = next_logits(decoder, PROMPT[:1])[0].argsort(descending=True).tolist()
     assert set(draws(decoder, 3000, top_k=2, temperature=5.0).tolist()) == set(order[:2])
@@ -277,6 +296,13 @@ def test_a_source_goes_with_an_encoder_and_only_there(decoder, translator):
         beam(translator, STARTS, 3, width=2, end=END)
 
 
+def test_lengths_without_a_source_are_refused(decoder):
+    with pytest.raises(
+        ValueError, match=r"lengths are those of a source: got \[2, 1, 2\] without one\. Leave them out"
+    ):
+        greedy(decoder, PROMPT, 3, source_lengths=[2, 1, 2])
+
+
 @pytest.mark.usefixtures("as_a_reader")
 def test_each_source_has_one_prompt(translator):
     with pytest.raises(ValueError, match=r"one prompt \(t,\): got source \(2, 3\) and prompt \(1, 1\)"):
@@ -307,6 +333,15 @@ def test_a_text_has_at_least_one_token_and_a_beam_one_beginning(decoder):
         beam(decoder, PROMPT, 3, width=0, end=END)
     with pytest.raises(ValueError, match="width >= 1 and alpha >= 0: got width=1 and alpha=-1"):
         beam(decoder, PROMPT, 3, width=1, end=END, alpha=-1)
+
+
+@pytest.mark.parametrize("end", [-1, VOCAB])
+def test_an_end_that_the_model_cannot_write_is_refused(decoder, end):
+    message = rf"a token of the vocabulary, 0 to 4: got {end}\."
+    with pytest.raises(ValueError, match=message):
+        greedy(decoder, PROMPT, 3, end=end)
+    with pytest.raises(ValueError, match=message):
+        beam(decoder, PROMPT, 3, width=2, end=end)
 
 
 def test_a_model_that_predicts_nan_does_not_choose():

@@ -204,6 +204,8 @@ def test_importance_needs_one_loss_an_example_and_every_layer(encoder, translato
         head_importance(encoder, lambda: encoder(TOKENS).sum())
     with pytest.raises(ValueError, match=r"called once for the losses: \['decoder\.layers\.0\.cross_attention'"):
         head_importance(translator, lambda: translator.encode(TOKENS).sum((1, 2)))
+    with pytest.raises(ValueError, match=r"called once for the losses: \['encoder\.layers\.0\.attention'"):
+        head_importance(encoder, lambda: losses_of(encoder)() + losses_of(encoder)())
 
 
 # Rollout
@@ -232,6 +234,9 @@ def test_rollout_refuses_what_it_cannot_follow(randn):
         rollout([randn(1, 2, 3, 3)], residual=1.5)
     with pytest.raises(ValueError, match=r"\(batch, n_heads, t, t\): got \(1, 2, 3, 5\)\. Leave out cross-attention"):
         rollout([randn(1, 2, 3, 5)])
+    for other in ((4, 2, 3, 3), (1, 2, 5, 5)):  # a batch of 1 would be broadcast
+        with pytest.raises(ValueError, match=r"one batch and one length: got \(1, 2, 3, 3\) and"):
+            rollout([randn(1, 2, 3, 3), randn(*other)])
 
 
 # Norms

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from companion.attention import attention
 from companion.cache import KeyValueCache
 from companion.masks import causal, joint, padding
+from companion.measure import peak_bytes
 from companion.multihead import KERNELS, MultiHeadAttention, formula, fused, merge_heads, repeat_heads, split_heads
 from companion.positional import ALiBi, RotaryPosition, T5Bias, TransformerXLPosition
 
@@ -255,6 +256,28 @@ def test_the_weights_are_those_before_dropout(make, randn, seeded):
 
 
 # Decoding
+
+
+@pytest.mark.usefixtures("as_a_reader")
+def test_a_refused_mask_leaves_the_cache_as_it_was(make, randn):
+    layer, cache = make(), KeyValueCache()
+    with torch.no_grad():
+        layer(randn(BATCH, 3, D_MODEL), cache=cache)
+        with pytest.raises(ValueError, match=r"\(1, 4\) or .*: got \(1, 3\)"):
+            layer(randn(BATCH, 1, D_MODEL), mask=torch.ones(1, 3, dtype=torch.bool), cache=cache)
+    assert cache.length == 3
+
+
+@pytest.mark.parametrize("scheme", ["rope", "alibi", "t5"])  # Transformer-XL has a score a key, as long as these keys
+def test_a_position_does_not_repeat_the_keys_that_queries_share(make, randn, scheme):
+    """With 2 key heads for 6 query heads, a repeated cache would be three times the cache, made anew at each step."""
+    layer, cache, past = make(n_kv_heads=2, position=SCHEMES[scheme]()), KeyValueCache(600), randn(4, 512, D_MODEL)
+    with torch.no_grad():
+        layer(past, cache=cache, causal=True)
+        layer(past[:, :1], cache=cache, causal=True)  # tables have grown
+        query = randn(4, HEADS, 1, D_K)
+        took = peak_bytes(lambda: layer._position_bias(query, cache.keys))
+    assert took < cache.keys.nbytes / 2
 
 
 CHUNKS = [(1,) * T, (3, 1, 1, 1, 1), (2, 2, 3), (T,)]
@@ -585,6 +608,14 @@ def test_heads_that_do_not_divide_the_features_are_refused(n_heads, divisors):
         ValueError, match=rf"n_heads={n_heads} does not divide the last axis of \(2, 3, 12\): .*{divisors}"
     ):
         split_heads(zeros(2, 3, 12), n_heads)
+
+
+@pytest.mark.usefixtures("as_a_reader")
+def test_features_and_heads_have_all_their_axes():
+    with pytest.raises(ValueError, match=r"\(batch, t, n_heads \* d\): got \(5, 12\)"):
+        split_heads(zeros(5, 12), 3)
+    with pytest.raises(ValueError, match=r"\(batch, n_heads, t, d\): got \(3, 5, 4\)"):
+        merge_heads(zeros(3, 5, 4))
 
 
 @pytest.mark.usefixtures("as_a_reader")

@@ -254,20 +254,31 @@ HEADED = [
 ]
 
 
+@pytest.mark.parametrize("make", [TransformerXLPosition, T5Bias, ALiBi], ids=lambda kind: kind.__name__)
+def test_key_heads_that_queries_share_need_not_be_repeated(randn, make):
+    options = {T5Bias: {"causal": True}, TransformerXLPosition: {"d_k": D_K, "d_model": D_MODEL}}.get(make, {})
+    scheme = make(6, **options).double()
+    query, key = randn(2, 6, 4, D_K), randn(2, 2, 7, D_K)  # query heads 0 to 2 share the first key head
+    close(scheme.bias(query, key), scheme.bias(query, key.repeat_interleave(3, dim=1)))
+
+
 @pytest.mark.usefixtures("as_a_reader")
 @pytest.mark.parametrize(("make", "width"), HEADED)
 @pytest.mark.parametrize(
     ("query", "key"),
     [
         ((2, 4, 6, D_K), (2, 4, 6, D_K)),
-        ((2, HEADS, 6, D_K), (2, 1, 6, D_K)),
+        ((2, 2 * HEADS, 6, D_K), (2, HEADS, 6, D_K)),
+        ((2, HEADS, 6, D_K), (2, 2, 6, D_K)),
+        ((2, HEADS, 6, D_K), (2, 2 * HEADS, 6, D_K)),
+        ((2, HEADS, 6, D_K), (2, 0, 6, D_K)),
         ((HEADS, 6, D_K), (HEADS, 6, D_K)),
         ((2, HEADS, 6, D_K), (HEADS, 6, D_K)),
     ],
     ids=str,
 )
 def test_other_heads_than_those_of_the_scheme_are_refused(make, width, query, key):
-    got = rf"\(batch, 3, t, {width}\), the heads second: got {re.escape(f'{query} and {key}')}\. Split .*; repeat key"
+    got = rf"\(batch, 3, t, {width}\), the heads second: got {re.escape(f'{query} and {key}')}\. Split .* divides 3"
     with pytest.raises(ValueError, match=got):
         make().bias(torch.zeros(query), torch.zeros(key))
 

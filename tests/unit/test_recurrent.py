@@ -529,6 +529,13 @@ def test_gates_and_values_that_do_not_fit_are_refused(function, shapes):
 
 
 @as_a_reader
+@pytest.mark.parametrize("bias", [(1,), (4, 3), (3, 1)])
+def test_a_bias_that_would_be_broadcast_is_refused(bias):
+    with pytest.raises(ValueError, match=re.escape(f"one number for each output feature, (3,): got {bias}")):
+        causal_convolution(torch.zeros(1, 4, 2), torch.zeros(3, 2, 2), torch.zeros(bias))
+
+
+@as_a_reader
 @pytest.mark.parametrize(
     ("x", "weight", "dilation", "message"),
     [

@@ -367,8 +367,9 @@ def test_what_cannot_be_built_is_refused(build, message):
         (torch.tensor([1, 2]), r"\(batch, t\), at least one: got \(2,\) of torch.int64"),
         (torch.zeros(1, 0, dtype=torch.long), r"got \(1, 0\) of"),
         (torch.tensor([[1.0, 2.0]]), r"got \(1, 2\) of torch.float32"),
+        (torch.tensor([[1, 2]], dtype=torch.uint8), r"got \(1, 2\) of torch.uint8\. .* convert with \.long\(\)"),
     ],
-    ids=["beyond", "negative", "one axis", "empty", "fractions"],
+    ids=["beyond", "negative", "one axis", "empty", "fractions", "bytes"],
 )
 @pytest.mark.parametrize("name", ["fixed lstm", "additive"])
 def test_tokens_that_do_not_fit_are_refused_with_their_side(name, side, tokens, message):

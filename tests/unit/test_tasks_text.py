@@ -79,34 +79,6 @@ def test_a_vocabulary_without_start_is_named():
         tasks.encode([["a"]], ["<pad>", "a"], start=True)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_a_pass_of_batches_holds_each_pair_once_padded_to_its_own_longest(size):
-    data = tasks.encode_pairs(PAIRS, WORDS)
-    seen = []
-    for batch in tasks.batches(data, size, seed=1):
-        assert batch.source.shape == (len(batch.source_lengths), batch.source_lengths.max())
-        assert batch.target.shape == (len(batch.target_lengths), batch.target_lengths.max())
-        assert ((batch.source != 0).sum(dim=1) == batch.source_lengths).all()
-        assert ((batch.target != 0).sum(dim=1) == batch.target_lengths).all()
-        assert len(batch.source) <= size
-        seen += list(zip(tasks.decode(batch.source, WORDS), tasks.decode(batch.target, WORDS), strict=True))
-    assert sorted(seen) == sorted(PAIRS)
-
-
-def test_the_seed_of_a_pass_decides_the_order_of_the_batches():
-    train, _ = tasks.copy_task(40, 1)
-    data = tasks.encode_pairs(train, tasks.vocabulary(source for source, _ in train))
-    one, again, other = (torch.cat([b.source for b in tasks.batches(data, 7, seed)]) for seed in (0, 0, 1))
-    assert torch.equal(one, again)
-    assert not torch.equal(one, other)
-    assert not torch.equal(one, data.source)
-
-
-def test_a_batch_of_no_pairs_is_refused_at_the_call():
-    with pytest.raises(ValueError, match="at least 1 pair: got size=0"):
-        tasks.batches(tasks.encode_pairs(PAIRS, WORDS), 0)
-
-
 def test_a_sentence_matches_only_if_every_word_does():
     wanted = [["a", "b"], ["c"], ["d", "d"], ["e"]]
     assert tasks.exact_match(wanted, wanted) == 1.0
