@@ -89,7 +89,8 @@ def checks(browser: str | None) -> list[Check]:
     reader = ["tests/unit", "tests/parity", *without_shape_hook()]
     return [
         *([("The site in a browser", "browser", ["tests/site"], there)] if browser else []),
-        ("Unit, parity, layers, set-up", "unit", ["tests", "--ignore=tests/site"], there),
+        ("Unit, parity, layers, set-up", "unit", ["tests", "--ignore=tests/site", "--ignore=tests/notebooks"], there),
+        ("Notebooks agree with sources and ledger", "chapters", ["tests/notebooks"], there),
         ("Notebooks give their stored outputs", "notebooks", ["--nbval", "book"], {}),
         ("Unit, parity as a reader runs them", "reader", reader, there),
     ]
