@@ -4,12 +4,12 @@ import copy
 import difflib
 from pathlib import Path
 
-from companion.exercises import attention, progress
+from companion.exercises import attention, multi_head, progress
 from companion.exercises.checker import NotAnswered, WrongAnswer, check
 from companion.exercises.definition import Exercise
 from companion.exercises.hints import Hint
 
-CHAPTERS = (attention.EXERCISES,)  # in the order of the book
+CHAPTERS = (attention.EXERCISES, multi_head.EXERCISES)  # in the order of the book
 
 
 def exercises(chapter: str | None = None) -> tuple[Exercise, ...]:

@@ -5,7 +5,18 @@ How to write one stands in CONTRIBUTING; ``book/extensions/light_widgets.py`` sh
 
 from companion.widgets.attention import AttentionMap, AttentionWalk
 from companion.widgets.explorer import Explorer
+from companion.widgets.heads import HeadGrid, HeadSizes, HeadSwitches
 from companion.widgets.masks import MaskExplorer
 from companion.widgets.softmax import ScalingExplorer, SoftmaxExplorer
 
-__all__ = ["AttentionMap", "AttentionWalk", "Explorer", "MaskExplorer", "ScalingExplorer", "SoftmaxExplorer"]
+__all__ = [
+    "AttentionMap",
+    "AttentionWalk",
+    "Explorer",
+    "HeadGrid",
+    "HeadSizes",
+    "HeadSwitches",
+    "MaskExplorer",
+    "ScalingExplorer",
+    "SoftmaxExplorer",
+]

@@ -10,7 +10,17 @@ import torch
 
 from companion.attention import attention, attention_weights
 from companion.masks import causal, joint, padding, window
-from companion.widgets import AttentionMap, AttentionWalk, Explorer, MaskExplorer, ScalingExplorer, SoftmaxExplorer
+from companion.widgets import (
+    AttentionMap,
+    AttentionWalk,
+    Explorer,
+    HeadGrid,
+    HeadSizes,
+    HeadSwitches,
+    MaskExplorer,
+    ScalingExplorer,
+    SoftmaxExplorer,
+)
 from companion.widgets.softmax import MEASURES, SCALINGS, WIDTHS, scale_of, softmax_measures
 
 ROOT = Path(__file__).parents[2]
@@ -29,12 +39,26 @@ def attention_map(**changes):
     return AttentionMap([EXAMPLE | changes])
 
 
+def head_grid(**changes):
+    weights = torch.tensor([[[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]]])
+    return HeadGrid([{"title": "one", "query": "it", "keys": ["the", "cat", "it"], "weights": weights} | changes])
+
+
+def head_switches(**changes):
+    scores = [[0.1, 0.2], [0.9, 0.2], [0.1, 0.8], [1.0, 1.0]]
+    given = {"runs": [{"title": "run 1", "scores": scores}], "tasks": ["first", "second"]} | changes
+    return HeadSwitches(**given)
+
+
 MAKERS = {
     AttentionWalk: walk,
     ScalingExplorer: ScalingExplorer,
     SoftmaxExplorer: SoftmaxExplorer,
     AttentionMap: attention_map,
     MaskExplorer: MaskExplorer,
+    HeadSizes: HeadSizes,
+    HeadGrid: head_grid,
+    HeadSwitches: head_switches,
 }
 explorers = pytest.mark.parametrize("made", MAKERS.values(), ids=[made.__name__ for made in MAKERS])
 
@@ -123,6 +147,11 @@ def test_an_explorer_stays_small_on_the_page(made):
         (MaskExplorer, "length", 0, 2.5, "length is a whole number from 0 to 6: got 2.5. Round it"),
         (MaskExplorer, "convention", "additive", "both", "convention is one of 'look', 'hide', 'additive'"),
         (attention_map, "example", 0, -1, "example is a number from 0 to 99: got -1"),
+        (HeadSizes, "d_model", 768, 500, "d_model is one of 64, 128, 256.*got 500"),
+        (HeadSizes, "n_heads", 64, 3, "n_heads is one of 1, 2, 4, 8, 16, 32, 64: got 3"),
+        (HeadSizes, "t", 128, 100, "t is one of 128, 512.*got 100"),
+        (head_grid, "key", 2, 1.0, "key is a whole number from 0 to 99: got 1.0"),
+        (head_switches, "on", 2, 256, "on is a number from 0 to 255: got 256"),
     ],
 )
 def test_what_a_reader_sets_is_taken_or_refused(made, name, good, bad, rule):
