@@ -102,11 +102,19 @@ def hint(name: str, step: int | None = None) -> Hint:
     return Hint(name, exercise.hints, step)
 
 
-def status() -> None:
-    """Print which exercises are solved, tried and open, chapter by chapter."""
-    states = {exercise.name: progress.PROGRESS.state(exercise.name) for exercise in exercises()}
+def status(chapter: str | None = None) -> None:
+    """Print which exercises are solved, tried and open: those of one chapter, or all, chapter by chapter.
+
+    Args:
+        chapter: its name, for example ``"attention"``; ``None`` means every chapter.
+
+    Raises:
+        ValueError: no exercise belongs to such a chapter.
+    """
+    asked = exercises(chapter)
+    states = {exercise.name: progress.PROGRESS.state(exercise.name) for exercise in asked}
     width = max(map(len, states))
-    for chapter in dict.fromkeys(exercise.chapter for exercise in exercises()):
+    for chapter in dict.fromkeys(exercise.chapter for exercise in asked):
         group = exercises(chapter)
         solved = sum(states[exercise.name] == "solved" for exercise in group)
         print(f"{chapter}: {solved} of {len(group)} solved")

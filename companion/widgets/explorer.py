@@ -16,23 +16,30 @@ import traitlets
 _HERE = Path(__file__).parent
 
 
+def _style(script: Path) -> str:
+    """Give the style of a class: the shared one, and the file named like its script where there is one."""
+    files = (_HERE / "explorer.css", script.with_suffix(".css"))
+    return "\n".join(file.read_text("utf8") for file in files if file.exists())
+
+
 class Explorer(anywidget.AnyWidget):
     """Base class: one JavaScript file, the shared helpers and style, finite numbers, a repr that stays the same.
 
     A subclass names its file in ``_js``. The file holds one ``export default { render }`` and no imports: the helpers
-    of ``shared.js`` are put in front of it when the class is created.
+    of ``shared.js`` are put in front of it when the class is created. A ``.css`` file of the same name, where there is
+    one, follows the shared style.
     """
 
     _js: ClassVar[str]
-    _css = (_HERE / "explorer.css").read_text("utf8")
     _made = False
 
     label = traitlets.Unicode().tag(sync=True)
 
     def __init_subclass__(cls, **kwargs: object) -> None:
-        """Join the shared helpers and the class's own file."""
+        """Join what is shared and the class's own files."""
         if "_js" in vars(cls):
             cls._esm = (_HERE / "shared.js").read_text("utf8") + "\n" + (_HERE / cls._js).read_text("utf8")
+            cls._css = _style(_HERE / cls._js)
         super().__init_subclass__(**kwargs)
 
     def __init__(self, **traits: object) -> None:

@@ -22,12 +22,19 @@ def browser(test: str) -> tuple[str, ...]:
     return (f"tests/site/test_explorers.py::test_{test}",)
 
 
-NUMBERS = browser("an_explorer_in_any_state_shows_what_the_package_gives")
-CONTROLS = browser("every_control_changes_what_the_reader_sees")
+NUMBERS = browser("an_explorer_in_any_state_shows_what_the_package_gives[attention]")
+CONTROLS = browser("every_control_changes_what_the_reader_sees[attention]")
 BROKEN = browser("a_figure_whose_script_fails_says_so_and_the_others_live")
 DEAD = unit("what_would_be_dead_on_the_page_is_refused")
 
 FAULTS = [
+    Fault(
+        "a figure's own style is left out",
+        BASE,
+        'files = (_HERE / "explorer.css", script.with_suffix(".css"))',
+        'files = (_HERE / "explorer.css",)',
+        unit("a_style_of_its_own_follows_the_shared_one"),
+    ),
     Fault(
         "every slider is dead",
         SHARED,

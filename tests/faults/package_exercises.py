@@ -11,6 +11,13 @@ def exercises(*tests: str) -> tuple[str, ...]:
 
 FAULTS = [
     Fault(
+        "every chapter is shown where one is asked for",
+        f"{HERE}/catalogue.py",
+        "    asked = exercises(chapter)\n",
+        "    asked = exercises()\n",
+        exercises("status_shows_one_chapter_where_one_is_asked_for"),
+    ),
+    Fault(
         "the checker accepts every answer",
         f"{HERE}/checker.py",
         "        if problem is None:\n",

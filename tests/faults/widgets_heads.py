@@ -12,8 +12,8 @@ def unit(test: str) -> tuple[str, ...]:
     return (f"tests/unit/test_widgets_heads.py::test_{test}",)
 
 
-NUMBERS = ("tests/site/test_explorers.py::test_an_explorer_in_any_state_shows_what_the_package_gives",)
-CONTROLS = ("tests/site/test_explorers.py::test_every_control_changes_what_the_reader_sees",)
+NUMBERS = ("tests/site/test_explorers.py::test_an_explorer_in_any_state_shows_what_the_package_gives[multi_head]",)
+CONTROLS = ("tests/site/test_explorers.py::test_every_control_changes_what_the_reader_sees[multi_head]",)
 
 FAULTS = [
     Fault(

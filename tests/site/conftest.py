@@ -33,7 +33,8 @@ QUIET = [
     "--no-pings",
 ]
 
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]  # the second for the folder explorers
+pytest.register_assert_rewrite("explorers")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

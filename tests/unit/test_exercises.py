@@ -1237,6 +1237,18 @@ def test_status_is_a_table_by_chapter(capsys):
     assert lines[-1] == 'Not kept: keep_progress("progress.json") keeps it in that file.'
 
 
+def test_status_shows_one_chapter_where_one_is_asked_for(capsys):
+    status("multi-head")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "multi-head: 0 of 7 solved"
+    assert lines[1] == "  open    split-heads         Cut features into heads"
+    assert len(lines) == 1 + 7 + 1
+    status()
+    assert {"attention: 0 of 9 solved", "multi-head: 0 of 7 solved"} <= set(capsys.readouterr().out.splitlines())
+    with pytest.raises(ValueError, match="a chapter with exercises is asked for: got 'multihead'"):
+        status("multihead")
+
+
 def test_progress_is_kept_in_a_file_that_people_can_read(tmp_path, capsys):
     path = tmp_path / "progress.json"
     check_exercise("scaled-scores", BY_NAME["scaled-scores"].reference)

@@ -21,6 +21,7 @@ from companion.widgets import (
     ScalingExplorer,
     SoftmaxExplorer,
 )
+from companion.widgets.explorer import _style
 from companion.widgets.softmax import MEASURES, SCALINGS, WIDTHS, scale_of, softmax_measures
 
 ROOT = Path(__file__).parents[2]
@@ -91,7 +92,16 @@ def test_an_explorer_holds_the_shared_helpers_and_its_own_file(made):
     explorer = made()
     own = (FOLDER / type(explorer)._js).read_text("utf8")
     assert explorer._esm == (FOLDER / "shared.js").read_text("utf8") + "\n" + own
-    assert explorer._css == (FOLDER / "explorer.css").read_text("utf8")
+    style = (FOLDER / type(explorer)._js).with_suffix(".css")
+    own_style = "\n" + style.read_text("utf8") if style.exists() else ""
+    assert explorer._css == (FOLDER / "explorer.css").read_text("utf8") + own_style
+
+
+def test_a_style_of_its_own_follows_the_shared_one(tmp_path):
+    shared = (FOLDER / "explorer.css").read_text("utf8")
+    assert _style(tmp_path / "mine.js") == shared
+    (tmp_path / "mine.css").write_text(".ex-mine {}", "utf8")
+    assert _style(tmp_path / "mine.js") == shared + "\n.ex-mine {}"
 
 
 @explorers
