@@ -33,7 +33,7 @@ QUIET = [
     "--no-pings",
 ]
 
-sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]  # the second for the folder explorers
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]  # the second for what these tests share
 pytest.register_assert_rewrite("explorers")
 
 

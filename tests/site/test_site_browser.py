@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from accessibility import axe_faults
 
 THEMES = ("light", "dark")
 WIDTHS = {1440: 900, 390: 844}
@@ -34,18 +34,6 @@ MEASURE = """() => {
     errors: document.querySelectorAll("mjx-merror, .light-widget[data-ready='failed']").length,
   };
 }"""
-# Leaves three coloured words of each kind and three formulas in each kind of box; the other words lose their colour.
-THIN_OUT = """() => {
-  const seen = {};
-  for (const e of document.querySelectorAll(".highlight span, mjx-container > *")) {
-    const box = e.closest(".cell_input, .cell_output, .admonition, details, td, .bd-article");
-    const kind = [e.tagName, e.className, box && box.className].join();
-    seen[kind] = (seen[kind] ?? 0) + 1;
-    if (seen[kind] <= 3) continue;
-    if (e.localName === "span") e.replaceWith(...e.childNodes);
-    else e.replaceChildren();
-  }
-}"""
 UNFOLD = "() => { for (const fold of document.querySelectorAll('.bd-article details')) fold.open = true; }"
 FOLD = "() => { for (const fold of document.querySelectorAll('.bd-article details')) fold.open = false; }"
 
@@ -69,18 +57,6 @@ def measure(page: object) -> dict:
     while (shown := page.evaluate(MEASURE))["unreached"] and time.monotonic() < end:
         page.wait_for_timeout(100)
     return shown
-
-
-def axe_faults(page: object) -> list[str]:
-    """Run axe-core with all its rules, on a page that is thinned out: a chapter has ten thousand coloured words of code
-    and as many parts of formulas, and axe needs half a minute to look at each.
-    """
-    if not page.evaluate("typeof axe === 'object'"):
-        page.evaluate(Axe().axe_script)
-    page.evaluate(THIN_OUT)
-    options = {"resultTypes": ["violations"], "preload": False, "elementRef": False}
-    found = page.evaluate("options => axe.run(document, options).then(results => results.violations)", options)
-    return [f"{fault['id']}: {node['html'][:160]}" for fault in found for node in fault["nodes"]]
 
 
 @pytest.fixture(scope="module")
