@@ -28,9 +28,10 @@ def attention_weights(
             scores. ``None`` allows every pair.
         scale: factor of the scores; ``None`` means ``1 / sqrt(d_k)``, as in Eq. (1).
         bias: added to the scaled scores, for example a number for each distance; broadcasts to ``(*batch, t_q, t_k)``.
+            Minus infinity hides the key, as the mask does.
 
     Returns:
-        ``(*batch, t_q, t_k)``. A row sums to 1, or is all 0 where the mask allows it no key.
+        ``(*batch, t_q, t_k)``. A row sums to 1, or is all 0 where mask and bias allow it no key.
 
     Raises:
         ValueError: shapes or dtypes of query and key differ, an axis is empty, or the mask or the bias is not legal.
@@ -38,11 +39,14 @@ def attention_weights(
     _check_query_key(query, key)
     scale = 1 / math.sqrt(key.shape[-1]) if scale is None else scale
     scores = (query * scale) @ key.mT  # (*batch, t_q, t_k); scaled first, so that float16 does not overflow
+    if mask is not None:
+        check_mask(mask, scores.shape)
     if bias is not None:
-        scores = scores + _checked(bias, scores)
+        hides = _checked(bias, scores) == -torch.inf
+        scores = scores + bias.masked_fill(hides, 0.0)  # a row of -inf alone would be NaN, in its gradient too
+        mask = ~hides if mask is None else mask & ~hides
     if mask is None:
         return scores.softmax(dim=-1)
-    check_mask(mask, scores.shape)
     empty = ~mask.any(dim=-1, keepdim=True)  # a query with no key: softmax over -inf alone would be NaN
     return scores.masked_fill(~(mask | empty), -torch.inf).softmax(dim=-1).masked_fill(empty, 0.0)
 

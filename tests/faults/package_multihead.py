@@ -24,6 +24,20 @@ INPUT_REFUSED = unit("an_input_that_does_not_fit_is_refused_with_its_shape")
 HEADS_REFUSED = unit("heads_that_do_not_fit_are_refused_with_every_shape")
 
 FAULTS = [
+    Fault(
+        "a bias of minus infinity does not hide a key",
+        "companion/attention.py",
+        "_checked(bias, scores) == -torch.inf",
+        "_checked(bias, scores) == torch.inf",
+        unit("a_bias_of_minus_infinity_hides_as_a_mask_does"),
+    ),
+    Fault(
+        "a bias makes the mask forgotten",
+        "companion/attention.py",
+        "mask = ~hides if mask is None else mask & ~hides",
+        "mask = ~hides",
+        unit("a_bias_of_minus_infinity_hides_as_a_mask_does"),
+    ),
     # Heads
     Fault(
         "heads are cut by a view that mixes the positions",

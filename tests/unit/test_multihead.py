@@ -167,6 +167,23 @@ def test_a_row_without_a_key_gives_the_bias_of_the_output_and_finite_gradients(m
 
 
 @each_kernel
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_bias_of_minus_infinity_hides_as_a_mask_does(randn, random_mask, kernel, masked):
+    query, key, value = (randn(2, 6, t, 4, requires_grad=True) for t in (5, 7, 7))
+    hidden, mask = ~random_mask(6, 5, 7), random_mask(5, 7) if masked else None
+    hidden[1, 2] = True  # a row in which the bias alone leaves no key
+    finite = randn(6, 5, 7)
+    bias = finite.masked_fill(hidden, -torch.inf).requires_grad_()
+    with torch.autograd.set_detect_anomaly(True):
+        output = KERNELS[kernel](query, key, value, mask, bias=bias)
+        output.square().sum().backward()
+    assert not output[:, 1, 2].any()
+    seen = ~hidden if mask is None else ~hidden & mask
+    torch.testing.assert_close(output, formula(query, key, value, seen[None], bias=finite), rtol=0, atol=1e-12)
+    assert all(tensor.grad.isfinite().all() for tensor in (query, key, value, bias))
+
+
+@each_kernel
 def test_a_mask_that_allows_nothing_sends_no_gradient_to_the_input(make, randn, kernel):
     layer, x = make(kernel=kernel), randn(BATCH, T, D_MODEL, requires_grad=True)
     layer(x, mask=zeros(1, T, dtype=torch.bool)).sum().backward()
