@@ -314,15 +314,15 @@ FAULTS = [
     Fault(
         "the bias is dropped",
         ATTENTION,
-        "scores = scores + _checked(bias, scores)",
-        "_checked(bias, scores)",
+        "scores = scores + bias.masked_fill(hides, 0.0)",
+        "pass",
         sdpa("a_bias_is_what_torch_calls_a_mask_of_numbers"),
     ),
     Fault(
         "the bias is scaled with the scores",
         ATTENTION,
-        "scores = scores + _checked(bias, scores)",
-        "scores = scores + _checked(bias, scores) * scale",
+        "scores = scores + bias.masked_fill(hides, 0.0)",
+        "scores = scores + bias.masked_fill(hides, 0.0) * scale",
         sdpa("a_bias_is_what_torch_calls_a_mask_of_numbers"),
     ),
     Fault(

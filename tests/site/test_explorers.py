@@ -81,6 +81,13 @@ def dead_controls(page, root):
                 dead.append(f"{name} ({current.get_attribute('value')})")
 
 
+def compare(name, root, values):
+    """Hold what a figure shows against the package."""
+    kind = name.split()[-1]
+    assert kind in CHECKS, f"{name}: tests/site/explorers has no check of {kind}"
+    CHECKS[kind](root, values)
+
+
 def test_every_explorer_on_the_site_is_compared_with_the_package_here(site, places):
     text = "".join((site / place).read_text("utf8") for place in places)
     assert set(re.findall(r'data-widget="(\w+)\.', text)) <= set(CHECKS)
@@ -95,7 +102,7 @@ def test_every_control_on_the_site_changes_what_the_reader_sees(page, explorers)
 
 def test_what_an_explorer_on_the_site_shows_is_what_the_package_gives(explorers):
     for name, root, values in explorers():
-        CHECKS[name.split()[-1]](root, values)
+        compare(name, root, values)
 
 
 def test_an_explorer_on_the_site_answers_at_once(explorers, capsys):
@@ -265,7 +272,7 @@ def test_there_is_one_of_each_class_here(one_of_each, module):
 def test_an_explorer_in_any_state_shows_what_the_package_gives(tab, bench, one_of_each, settle):
     tab.goto(bench(*one_of_each))
     for name, root, values in figures(tab, settle):
-        CHECKS[name.split()[-1]](root, values)
+        compare(name, root, values)
 
 
 def test_every_control_changes_what_the_reader_sees(tab, bench, one_of_each, settle):
@@ -370,8 +377,8 @@ def test_worked_equations_are_right_as_shown_for_very_high_and_very_low_scores(t
     assert best.max() > 8
     assert best.min() < -8
     tab.goto(bench(AttentionWalk(["a", "b", "c"], q, k, v)))
-    ((_, root, values),) = figures(tab, settle)
-    CHECKS["AttentionWalk"](root, values)
+    ((name, root, values),) = figures(tab, settle)
+    compare(name, root, values)
 
 
 @pytest.mark.parametrize("width", [1000, 360])
