@@ -315,7 +315,7 @@ FAULTS = [
         "the bias is dropped",
         ATTENTION,
         "scores = scores + bias.masked_fill(hides, 0.0)",
-        "pass",
+        "scores = scores + 0 * bias.masked_fill(hides, 0.0)",
         sdpa("a_bias_is_what_torch_calls_a_mask_of_numbers"),
     ),
     Fault(
