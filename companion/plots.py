@@ -33,29 +33,32 @@ def axes(width: float = 5.6, height: float = 2.8) -> tuple[Figure, Axes]:
     return figure, ax
 
 
-def panels(width: float, height: float, columns: int) -> tuple[Figure, list[Axes]]:
-    """Make a figure with several Axes side by side in the book's style.
+def panels(width: float, height: float, columns: int, *, rows: int = 1) -> tuple[Figure, list[Axes]]:
+    """Make a figure with several Axes side by side, in one row or more, in the book's style.
 
     Args:
         width: of the whole figure, in inches.
         height: inches.
-        columns: number of Axes.
+        columns: number of Axes in a row.
+        rows: number of rows.
 
     Returns:
-        The figure, and its Axes from left to right: a list of one where ``columns`` is 1.
+        The figure, and its Axes from left to right, the upper row first: a list of one where ``columns`` is 1.
 
     Raises:
-        ValueError: ``columns`` is below 1.
+        ValueError: ``columns`` or ``rows`` is below 1.
     """
+    if rows < 1:
+        raise ValueError(f"a figure has at least one row of Axes: got rows={rows}. Use rows >= 1.")
     if columns < 1:
         raise ValueError(f"a figure has at least one column of Axes: got columns={columns}. Use columns >= 1.")
-    figure, grid = plt.subplots(1, columns, figsize=(width, height), dpi=DPI, layout="constrained", squeeze=False)
-    for ax in grid[0]:
+    figure, grid = plt.subplots(rows, columns, figsize=(width, height), dpi=DPI, layout="constrained", squeeze=False)
+    for ax in grid.flat:
         ax.tick_params(labelsize=TEXT)
         for text in (ax.xaxis.label, ax.yaxis.label):
             text.set_size(TEXT)
         ax.spines[["top", "right"]].set_visible(False)
-    return figure, list(grid[0])
+    return figure, list(grid.flat)
 
 
 def draw_weights(

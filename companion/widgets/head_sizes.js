@@ -77,6 +77,17 @@ function render({ model, el }) {
     name, label, min: 0, max: lists[name].length - 1,
     at: (v) => lists[name].indexOf(v), value: (k) => lists[name][k], text: grouped,
   });
+  // Never more key-value heads than query heads; and as many as before where no heads share.
+  let queries = view.get("n_heads");
+  view.watch("n_heads", () => {
+    const [heads, kv] = [view.get("n_heads"), view.get("n_kv_heads")];
+    const follow = kv === queries || kv > heads;
+    queries = heads;
+    if (follow && kv !== heads) view.set("n_kv_heads", heads);
+  });
+  view.watch("n_kv_heads", () => {
+    if (view.get("n_kv_heads") > view.get("n_heads")) view.set("n_heads", view.get("n_kv_heads"));
+  });
   view.watch("d_model n_heads n_kv_heads t", draw);
   view.show(
     h("div", { class: "ex-controls" },

@@ -55,7 +55,8 @@ function render({ model, el }) {
   view.show(
     h("div", { class: "ex-controls" },
       runs.length > 1 ? menu(view, { name: "run", label: "model", options: runs.map((r, k) => [k, r.title]) }) : null,
-      boxes.map((box, head) => h("label", { class: "ex-toggle" }, box, h("span", null, `head ${head}`)))),
+      h("div", { class: "ex-switches" },
+        boxes.map((box, head) => h("label", { class: "ex-toggle" }, box, h("span", null, `head ${head}`))))),
     table.box,
   );
   draw();

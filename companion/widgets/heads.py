@@ -22,7 +22,10 @@ QUANTITIES = ("width", "parameters", "projections", "pairs", "weights", "cache")
 
 
 class HeadSizes(Explorer):
-    """Count what a layer of attention costs, beside a layer of the same width with a single head."""
+    """Count what a layer of attention costs, beside a layer of the same width with a single head.
+
+    The sliders never show more key-value heads than query heads. Where no heads share, moving one number moves both.
+    """
 
     _js = "head_sizes.js"
 
@@ -62,7 +65,7 @@ class HeadSizes(Explorer):
             lengths=list(LENGTHS),
             d_model=d_model,
             n_heads=n_heads,
-            n_kv_heads=n_kv_heads,
+            n_kv_heads=min(n_kv_heads, n_heads),
             t=t,
         )
 

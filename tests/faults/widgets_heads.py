@@ -79,6 +79,20 @@ FAULTS = [
         "k % 2",
         NUMBERS,
     ),
+    Fault(
+        "the key-value heads stay behind when the query heads move",
+        SIZES,
+        "const follow = kv === queries || kv > heads;",
+        "const follow = kv > heads;",
+        NUMBERS,
+    ),
+    Fault(
+        "there may be more key-value heads than query heads",
+        SIZES,
+        'if (view.get("n_kv_heads") > view.get("n_heads"))',
+        "if (false)",
+        NUMBERS,
+    ),
     Fault("the grid shows the first key whatever is chosen", GRID, "row[key]))", "row[0]))", NUMBERS),
     Fault("the menu of keys does nothing", GRID, 'view.watch("key", draw);', "", NUMBERS),
     Fault(

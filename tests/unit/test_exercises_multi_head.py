@@ -97,6 +97,11 @@ AS_WRITTEN = [
     ("multi-head", "joined-by-view", joined_by_reshape),
     ("head-contributions", "first-block", lambda h, w: torch.stack([x @ w[: h.shape[-1]] for x in h.unbind(1)], 1)),
     ("head-importance", "sign-dropped-last", lambda c, g: torch.einsum("bhtm,btm->h", c, g).abs() / len(c)),
+    (
+        "head-importance",
+        "sign-dropped-by-position",
+        lambda c, g: torch.einsum("bhtm,btm->bht", c, g).abs().sum(2).mean(0),
+    ),
 ]
 
 

@@ -41,6 +41,16 @@ def test_a_figure_of_three_columns_has_three_axes_side_by_side():
     assert figure.get_size_inches().tolist() == [6, 2]
 
 
+def test_rows_of_panels_come_with_the_upper_row_first():
+    figure, grid = plots.panels(4.0, 4.0, 2, rows=2)
+    figure.draw_without_rendering()  # runs the layout
+    places = [(one.get_position().x0, one.get_position().y0) for one in grid]
+    plots.plt.close(figure)
+    assert places == sorted(places, key=lambda place: (-round(place[1], 3), place[0]))
+    assert len(set(places)) == 4
+    assert not any(one.spines["right"].get_visible() for one in grid)
+
+
 @pytest.mark.parametrize("columns", [1, 2])
 def test_panels_are_a_list_however_many_there_are(columns):
     figure, row = plots.panels(4.0, 2.0, columns)
@@ -72,6 +82,11 @@ def test_each_panel_has_the_style_of_the_book():
 def test_no_columns_are_refused(columns):
     with pytest.raises(ValueError, match=rf"at least one column of Axes: got columns={columns}\. Use columns >= 1"):
         plots.panels(4.0, 2.0, columns)
+
+
+def test_no_rows_are_refused():
+    with pytest.raises(ValueError, match=r"at least one row of Axes: got rows=0\. Use rows >= 1"):
+        plots.panels(4.0, 2.0, 2, rows=0)
 
 
 def test_weights_are_drawn_as_they_are_with_queries_down_and_keys_across(ax):

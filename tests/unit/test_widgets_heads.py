@@ -27,6 +27,10 @@ def test_the_sizes_are_those_of_a_layer(n_heads, n_kv_heads):
 
 def test_more_key_value_heads_than_heads_means_as_many():
     assert HeadSizes(n_heads=4, n_kv_heads=16).numbers() == HeadSizes(n_heads=4, n_kv_heads=4).numbers()
+    assert HeadSizes(n_heads=4, n_kv_heads=16).n_kv_heads == 4
+    later = HeadSizes(n_heads=16, n_kv_heads=16)
+    later.n_heads = 4
+    assert later.numbers() == HeadSizes(n_heads=4, n_kv_heads=4).numbers()
 
 
 def test_the_second_column_is_a_layer_with_one_head():

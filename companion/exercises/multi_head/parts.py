@@ -238,6 +238,12 @@ HEAD_IMPORTANCE = Exercise(
             "the gate has only one derivative.",
         ),
         Mistake(
+            "sign-dropped-by-position",
+            lambda contributions, gradient: (contributions * gradient[:, None]).sum(dim=3).abs().sum(dim=2).mean(dim=0),
+            "You dropped the sign at each position. The gate reaches all positions of a sentence at once: add them up "
+            "first, since they may cancel.",
+        ),
+        Mistake(
             "sign-kept",
             lambda contributions, gradient: (contributions * gradient[:, None]).sum(dim=(2, 3)).mean(dim=0),
             "Your importance has a sign. A strong influence in either direction counts.",

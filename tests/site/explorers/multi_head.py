@@ -15,6 +15,8 @@ def check_sizes(root, values):
     model = HeadSizes()
     sizes = itertools.product((64, 768, 4096), (1, 4, 64), (1, 4, 32), (128, 32768))
     for d_model, n_heads, n_kv_heads, t in sizes:
+        if n_kv_heads > n_heads:
+            continue
         model.d_model, model.n_heads, model.n_kv_heads, model.t = d_model, n_heads, n_kv_heads, t
         places = {"d_model": WIDTHS.index(d_model), "t": LENGTHS.index(t)}
         put(root, **places, n_heads=HEADS.index(n_heads), n_kv_heads=HEADS.index(n_kv_heads))
@@ -26,11 +28,30 @@ def check_sizes(root, values):
             assert printed == f"{number_wanted:,}", (where, label)
             assert label.endswith(f": {number_wanted:,}"), (where, label)
             assert value_of(made) == number_wanted, (where, worked)
-        kv = min(n_kv_heads, n_heads)
         strips = root.evaluate("root => [...root.querySelectorAll('.ex-strip')].map(n => n.childElementCount)")
-        assert strips == [n_heads, kv], where
+        assert strips == [n_heads, n_kv_heads], where
         colours = root.evaluate("root => [...root.querySelector('.ex-strip').children].map(n => n.className)")
-        assert [bool(c) for c in colours] == [(i * kv // n_heads) % 2 == 1 for i in range(n_heads)], where
+        assert [bool(c) for c in colours] == [(i * n_kv_heads // n_heads) % 2 == 1 for i in range(n_heads)], where
+
+    check_heads_move_together(root)
+
+
+def check_heads_move_together(root):
+    """Never more key-value heads than query heads, and as many where no heads share."""
+    read = "root => ['n_heads', 'n_kv_heads'].map(n => +root.querySelector(`[data-trait=${n}]`).value)"
+    for before, moved, after in (
+        ((8, 8), {"n_heads": 64}, (64, 64)),
+        ((64, 64), {"n_heads": 4}, (4, 4)),
+        ((16, 2), {"n_heads": 32}, (32, 2)),
+        ((16, 8), {"n_heads": 4}, (4, 4)),
+        ((8, 2), {"n_kv_heads": 32}, (32, 32)),
+        ((8, 8), {"n_kv_heads": 1}, (8, 1)),
+    ):
+        put(root, n_heads=HEADS.index(before[0]), n_kv_heads=HEADS.index(before[1]))
+        put(root, **{name: HEADS.index(value) for name, value in moved.items()})
+        shown = tuple(HEADS[place] for place in root.evaluate(read))
+        strips = root.evaluate("root => [...root.querySelectorAll('.ex-strip')].map(n => n.childElementCount)")
+        assert shown == tuple(strips) == after, (before, moved)
 
 
 def check_grid(root, values):
