@@ -12,6 +12,20 @@ def plots(test: str) -> tuple[str, ...]:
 
 FAULTS = [
     Fault(
+        "only the upper row of panels is handed over",
+        PLOTS,
+        "return figure, list(grid.flat)",
+        "return figure, list(grid[0])",
+        plots("rows_of_panels_come_with_the_upper_row_first"),
+    ),
+    Fault(
+        "no rows are taken",
+        PLOTS,
+        "if rows < 1:",
+        "if False:",
+        plots("no_rows_are_refused"),
+    ),
+    Fault(
         "the colours of weights depend on the figure",
         PLOTS,
         "vmin=0.0, vmax=1.0, ",
@@ -57,7 +71,7 @@ FAULTS = [
         "a single panel is not in a list",
         PLOTS,
         "return figure, list(grid[0])",
-        "return figure, list(grid[0]) if columns > 1 else grid[0, 0]",
+        "return figure, list(grid.flat) if columns > 1 else grid[0, 0]",
         plots("panels_are_a_list_however_many_there_are"),
         SHAPE_HOOK,
     ),
