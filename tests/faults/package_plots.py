@@ -70,7 +70,7 @@ FAULTS = [
     Fault(
         "a single panel is not in a list",
         PLOTS,
-        "return figure, list(grid[0])",
+        "return figure, list(grid.flat)",
         "return figure, list(grid.flat) if columns > 1 else grid[0, 0]",
         plots("panels_are_a_list_however_many_there_are"),
         SHAPE_HOOK,
@@ -85,7 +85,7 @@ FAULTS = [
     Fault(
         "only the first panel has the style of the book",
         PLOTS,
-        "for ax in grid[0]:",
+        "for ax in grid.flat:",
         "for ax in grid[0, :1]:",
         plots("each_panel_has_the_style_of_the_book"),
     ),
