@@ -131,6 +131,39 @@ def head_importance(
     return {name: slope.abs().mean(0).cpu() for name, slope in zip(gates, slopes, strict=True)}
 
 
+def reaches(
+    output: Float[Tensor, "t_out d_out"], x: Float[Tensor, "*batch t_in d_in"], *, seed: int = 0
+) -> Bool[Tensor, "t_out *batch t_in"]:
+    """Say which positions of an input each position of an output depends on: a derivative that is not 0.
+
+    Each output is multiplied by a random vector, so that no sum of its features, such as the 0 of a LayerNorm, hides
+    a derivative. A mask's 0 is exact. Elsewhere a 0 to first order at this one input would be a coincidence.
+
+    >>> x = torch.ones(2, 3, requires_grad=True)
+    >>> reaches(x.cumsum(0), x).tolist()
+    [[True, False], [True, True]]
+
+    Args:
+        output: ``(t_out, d_out)``, of one sequence, computed from ``x`` with gradients on.
+        x: ``(*batch, t_in, d_in)``, an input or something computed on the way.
+        seed: of the random vector.
+
+    Returns:
+        ``(t_out, *batch, t_in)``.
+
+    Raises:
+        ValueError: the output was computed without gradients.
+    """
+    if not output.requires_grad or not x.requires_grad:
+        raise ValueError("dependence is told by gradients: got a tensor without. Compute outside torch.no_grad().")
+    direction = torch.randn(output.shape[-1], generator=torch.Generator().manual_seed(seed)).to(output)
+    rows = []
+    for row in output:
+        (slope,) = torch.autograd.grad(row @ direction, x, retain_graph=True, allow_unused=True)
+        rows.append(torch.zeros_like(x[..., 0], dtype=torch.bool) if slope is None else (slope != 0).any(-1))
+    return torch.stack(rows)
+
+
 def rollout(
     weights: Sequence[Float[Tensor, "batch n_heads t t"]], *, residual: float | int = 0.5
 ) -> Float[Tensor, "batch t t"]:

@@ -11,6 +11,7 @@ from companion.interpret import (
     head_contributions,
     head_importance,
     norm_weighted,
+    reaches,
     record,
     rollout,
 )
@@ -268,3 +269,30 @@ def test_a_key_with_a_tiny_value_counts_for_little_whatever_its_weight(layer, ra
         x[:, 1] = torch.linalg.lstsq(layer.w_v.weight, torch.zeros(14, 1, dtype=torch.float64)).solution[:, 0]
     assert norm_weighted(layer, x)[:, :, 1].max() < 1e-12
     assert layer.weights(x)[..., 1].min() > 0
+
+
+def test_reach_is_the_pattern_of_the_derivatives(randn):
+    """Closed form: a sum up to each position depends on it and the earlier ones, a LayerNorm on its own position."""
+    x = randn(5, 7).requires_grad_()
+    assert torch.equal(reaches(x.cumsum(0), x), torch.ones(5, 5, dtype=torch.bool).tril())
+    assert torch.equal(reaches(torch.nn.functional.layer_norm(x, (7,)), x), torch.eye(5, dtype=torch.bool))
+
+
+def test_reach_tells_the_sentences_of_a_batch_apart(randn):
+    x = randn(2, 3, 5).requires_grad_()
+    found = reaches((x[0] + x[1, :1])[1:], x)
+    assert found.shape == (2, 2, 3)
+    assert found[:, 0].tolist() == [[False, True, False], [False, False, True]]
+    assert found[:, 1].tolist() == [[True, False, False]] * 2
+
+
+def test_an_input_that_is_not_used_reaches_nothing(randn):
+    x, other = randn(2, 3).requires_grad_(), randn(4, 3).requires_grad_()
+    assert not reaches(x * 2, other).any()
+
+
+@pytest.mark.usefixtures("as_a_reader")
+def test_reach_needs_gradients(randn):
+    x = randn(2, 3)
+    with pytest.raises(ValueError, match=r"dependence is told by gradients: got a tensor without. Compute outside"):
+        reaches(x * 2, x)
