@@ -6,7 +6,7 @@
 #   NEWEST=1                       install the newest packages instead of those in constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help book test notebooks serve mutants learn bench gpu-check constraints clean
+.PHONY: help book test notebooks serve mutants learn bench layers gpu-check constraints clean
 
 # Some systems set a variable NAME, the computer's, for every program: only the one on the command line counts.
 ifneq ($(origin NAME),command line)
@@ -26,6 +26,7 @@ help:
 	@echo 'make mutants             plant faults and see that the tests catch every one'
 	@echo 'make learn               train the small tasks to their bars, with three seeds each, into measurements/learning'
 	@echo 'make bench               measure speed and memory against their bars, into measurements/speed'
+	@echo 'make layers              time a Transformer, an LSTM and single layers by length, into measurements/layers'
 	@echo 'make gpu-check           parity, notebooks and benchmarks on a CUDA GPU, into measurements/'
 	@echo 'make constraints         write the installed versions into constraints.txt'
 	@echo 'make clean               remove what was built  [ALL=1 removes .venv too]'
@@ -51,6 +52,9 @@ learn:
 
 bench:
 	@$(python) scripts/environment.py run scripts/bench.py
+
+layers:
+	@$(python) scripts/environment.py run scripts/time_layers.py
 
 gpu-check:
 	@$(python) scripts/environment.py run scripts/gpu_check.py

@@ -40,6 +40,7 @@ from companion.cost.parameters import (
     model_parameters,
     norm_parameters,
 )
+from companion.cost.paths import Connection, shortest_path
 from companion.cost.published import BERT_BASE, GPT2_SMALL, GPT3, LLAMA_7B
 from companion.cost.roofline import intensity, matmul_intensity, roofline_seconds, six_n_d, utilisation
 
@@ -48,6 +49,7 @@ __all__ = [
     "GPT2_SMALL",
     "GPT3",
     "LLAMA_7B",
+    "Connection",
     "Flops",
     "Kind",
     "LayerCost",
@@ -75,6 +77,7 @@ __all__ = [
     "recurrent_layer",
     "roofline_seconds",
     "self_attention_layer",
+    "shortest_path",
     "six_n_d",
     "training_flops",
     "utilisation",
