@@ -4,12 +4,29 @@ import copy
 import difflib
 from pathlib import Path
 
-from companion.exercises import attention, multi_head, progress
+from companion.exercises import (
+    add_norm,
+    architecture,
+    attention,
+    complexity,
+    multi_head,
+    positional_encoding,
+    progress,
+    training,
+)
 from companion.exercises.checker import NotAnswered, WrongAnswer, check
 from companion.exercises.definition import Exercise
 from companion.exercises.hints import Hint
 
-CHAPTERS = (attention.EXERCISES, multi_head.EXERCISES)  # in the order of the book
+CHAPTERS = (  # in the order of the book
+    attention.EXERCISES,
+    multi_head.EXERCISES,
+    positional_encoding.EXERCISES,
+    add_norm.EXERCISES,
+    architecture.EXERCISES,
+    training.EXERCISES,
+    complexity.EXERCISES,
+)
 
 
 def exercises(chapter: str | None = None) -> tuple[Exercise, ...]:

@@ -3,20 +3,38 @@
 How to write one stands in CONTRIBUTING; ``book/extensions/light_widgets.py`` shows them without a kernel.
 """
 
+from companion.widgets.architecture import ParameterCounter, TranslatorView, VisibilityExplorer
 from companion.widgets.attention import AttentionMap, AttentionWalk
+from companion.widgets.cost import CostCalculator, PathExplorer
 from companion.widgets.explorer import Explorer
 from companion.widgets.heads import HeadGrid, HeadSizes, HeadSwitches
 from companion.widgets.masks import MaskExplorer
+from companion.widgets.norms import DepthExplorer, NormExplorer
+from companion.widgets.positions import DistanceBiasExplorer, RotaryExplorer, SinusoidExplorer
 from companion.widgets.softmax import ScalingExplorer, SoftmaxExplorer
+from companion.widgets.training import AdamSteps, CurveClinic, ScheduleExplorer
 
 __all__ = [
+    "AdamSteps",
     "AttentionMap",
     "AttentionWalk",
+    "CostCalculator",
+    "CurveClinic",
+    "DepthExplorer",
+    "DistanceBiasExplorer",
     "Explorer",
     "HeadGrid",
     "HeadSizes",
     "HeadSwitches",
     "MaskExplorer",
+    "NormExplorer",
+    "ParameterCounter",
+    "PathExplorer",
+    "RotaryExplorer",
     "ScalingExplorer",
+    "ScheduleExplorer",
+    "SinusoidExplorer",
     "SoftmaxExplorer",
+    "TranslatorView",
+    "VisibilityExplorer",
 ]

@@ -11,15 +11,28 @@ import torch
 from companion.attention import attention, attention_weights
 from companion.masks import causal, joint, padding, window
 from companion.widgets import (
+    AdamSteps,
     AttentionMap,
     AttentionWalk,
+    CostCalculator,
+    CurveClinic,
+    DepthExplorer,
+    DistanceBiasExplorer,
     Explorer,
     HeadGrid,
     HeadSizes,
     HeadSwitches,
     MaskExplorer,
+    NormExplorer,
+    ParameterCounter,
+    PathExplorer,
+    RotaryExplorer,
     ScalingExplorer,
+    ScheduleExplorer,
+    SinusoidExplorer,
     SoftmaxExplorer,
+    TranslatorView,
+    VisibilityExplorer,
 )
 from companion.widgets.explorer import _style
 from companion.widgets.softmax import MEASURES, SCALINGS, WIDTHS, scale_of, softmax_measures
@@ -51,6 +64,26 @@ def head_switches(**changes):
     return HeadSwitches(**given)
 
 
+def rotary(**changes):
+    return RotaryExplorer([1.0, 0.5, -1.0, 2.0], [0.0, 1.0, 1.0, 0.5], **changes)
+
+
+def adam_steps(**changes):
+    return AdamSteps(changes.pop("gradients", [1.0, -2.0, 3.0]), **changes)
+
+
+def curve_clinic(**changes):
+    run = {"title": "A", "train": [2.0, 1.0], "new": [2.5, 1.5], "cause": 1, "sign": "It falls."}
+    return CurveClinic([run], **changes)
+
+
+def translator_view(**changes):
+    given = {"source": ["the", "cat"], "target": ["猫", "。", "</s>"], "links": [(1,), (), ()]}
+    shapes = {"encoder": (2, 2), "decoder": (3, 3), "cross": (3, 2)}
+    given |= {name: torch.full((2, 1, *shape), 1 / shape[1]) for name, shape in shapes.items()}
+    return TranslatorView([given | changes])
+
+
 MAKERS = {
     AttentionWalk: walk,
     ScalingExplorer: ScalingExplorer,
@@ -60,6 +93,19 @@ MAKERS = {
     HeadSizes: HeadSizes,
     HeadGrid: head_grid,
     HeadSwitches: head_switches,
+    NormExplorer: NormExplorer,
+    DepthExplorer: DepthExplorer,
+    SinusoidExplorer: SinusoidExplorer,
+    RotaryExplorer: rotary,
+    DistanceBiasExplorer: DistanceBiasExplorer,
+    ScheduleExplorer: ScheduleExplorer,
+    AdamSteps: adam_steps,
+    CurveClinic: curve_clinic,
+    CostCalculator: CostCalculator,
+    PathExplorer: PathExplorer,
+    VisibilityExplorer: VisibilityExplorer,
+    ParameterCounter: ParameterCounter,
+    TranslatorView: translator_view,
 }
 explorers = pytest.mark.parametrize("made", MAKERS.values(), ids=[made.__name__ for made in MAKERS])
 
@@ -162,6 +208,10 @@ def test_an_explorer_stays_small_on_the_page(made):
         (HeadSizes, "t", 128, 100, "t is one of 128, 512.*got 100"),
         (head_grid, "key", 2, 1.0, "key is a whole number from 0 to 99: got 1.0"),
         (head_switches, "on", 2, 256, "on is a number from 0 to 255: got 256"),
+        (NormExplorer, "norm", "rms", "group", "norm is one of 'batch', 'layer', 'rms': got 'group'"),
+        (NormExplorer, "first", 8, 8.5, "first is a number from -8.0 to 8.0: got 8.5"),
+        (DepthExplorer, "scale", 2, 3, "scale is one of 0.5, 1.0, 2.0: got 3"),
+        (DepthExplorer, "signal", "size", "loss", "signal is one of 'gradient', 'queries', 'size', 'tokens'"),
     ],
 )
 def test_what_a_reader_sets_is_taken_or_refused(made, name, good, bad, rule):
