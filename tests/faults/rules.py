@@ -84,4 +84,11 @@ FAULTS = [
         "",
         api("a_swapped_axis_is_caught_by_the_shape_hook"),
     ),
+    Fault(
+        "a cell may end in a semicolon",
+        "tests/notebooks/test_pairs.py",
+        'cell.source.rstrip().endswith(";")',
+        'cell.source.rstrip().endswith(";;")',
+        ("tests/notebooks/test_pairs.py::test_a_cell_that_ends_in_a_semicolon_is_seen",),
+    ),
 ]

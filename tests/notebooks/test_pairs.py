@@ -87,6 +87,8 @@ def form_problems(notebook, colab):
         if lines > MOST_LINES:
             first = cell.source.splitlines()[0]
             found.append(f"code cell {number} ({first}) has {lines} lines, more than {MOST_LINES}")
+        if cell.source.rstrip().endswith(";"):
+            found.append(f"code cell {number} ends in a semicolon, which Jupyter heeds and nbval does not: assign to _")
         found += [
             f"code cell {number}: {x} is over {MOST_COLUMNS}" for x in cell.source.splitlines() if len(x) > MOST_COLUMNS
         ]
@@ -174,6 +176,12 @@ def test_a_pair_that_differs_is_seen(notebook):
         assert pair_problems(notebook, other) == [f"cell 2: its {part} is not that of the source"]
     del other.cells[1]
     assert pair_problems(notebook, other) == ["the source has 3 cells, the notebook 2"]
+
+
+def test_a_cell_that_ends_in_a_semicolon_is_seen(notebook):
+    notebook.cells[2].source = "1 + 1;"
+    (problem,) = form_problems(notebook, "import sys")
+    assert problem.startswith("code cell 2 ends in a semicolon")
 
 
 def test_a_cell_that_was_not_run_is_seen(notebook):
