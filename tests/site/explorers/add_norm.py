@@ -88,6 +88,7 @@ def check_depth(root, values):
                 ".map(t => [t.textContent, Number(t.getAttribute('y')) - 4])"
             )
             (low, y_low), (high, y_high) = ((math.log10(amount(text)), y) for text, y in (ticks[0], ticks[-1]))
+            assert y_high < y_low, where  # what is larger stands higher
             levels = low + (tensor([y for _, _, y in found]) - y_low) / (y_high - y_low) * (high - low)
             torch.testing.assert_close(
                 levels, tensor(want).log10(), rtol=0, atol=0.03 + 0.004 * (high - low), msg=where
