@@ -10,21 +10,20 @@ until the table is complete, so that a stopped run goes on where it was, unless 
 
 import argparse
 import dataclasses
-import hashlib
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from resume import keep_rows, kept_rows, state
 from torch import Tensor, nn
 from tqdm import tqdm
 
 from companion.attention import attention
 from companion.config import ModelConfig
 from companion.efficient import tiled_attention
-from companion.measure import Quartiles, Row, device_name, exponent, machine, one_thread, peak_bytes, save, time_ratio
+from companion.measure import Quartiles, Row, device_name, exponent, one_thread, peak_bytes, save, time_ratio
 from companion.multihead import MultiHeadAttention
 from companion.transformer import DecoderOnly
 
@@ -249,31 +248,6 @@ def table(found: dict[str, Row]) -> str:
     return "\n".join(lines)
 
 
-def state(device: str) -> str:
-    """Hash what decides the numbers: the package, this script, the machine and torch."""
-    digest = hashlib.sha256(json.dumps(machine(device)).encode())
-    for path in [*sorted((ROOT / "companion").rglob("*.py")), Path(__file__)]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def kept_rows(scratch: Path, now: str) -> dict[str, Row]:
-    """Read the rows of a run that was stopped, if they were measured in the present state."""
-    if not scratch.exists():
-        return {}
-    content = json.loads(scratch.read_text("utf-8"))
-    return {name: Row(**row) for name, row in content["rows"].items()} if content["state"] == now else {}
-
-
-def keep_rows(scratch: Path, now: str, found: dict[str, Row]) -> None:
-    """Write the rows that are done, in one step: a run can be stopped at any time."""
-    scratch.parent.mkdir(exist_ok=True)
-    part = scratch.with_suffix(".part")
-    content = {"state": now, "rows": {name: dataclasses.asdict(row) for name, row in found.items()}}
-    part.write_text(json.dumps(content), "utf-8")
-    part.replace(scratch)
-
-
 def main() -> int:
     """Measure, print the table, write the file; 1 where a bar is missed or a row too noisy."""
     parser = argparse.ArgumentParser(description="Measure the speed and the memory that the package promises.")
@@ -288,7 +262,7 @@ def main() -> int:
     plan = {name: entry for name, entry in rows(device).items() if arguments.only in name}
     if not plan:
         parser.error(f"no row has {arguments.only!r} in its name: there are {', '.join(rows())}")
-    scratch, now = ROOT / "_build" / f"bench-{device_name(device)}.json", state(device)
+    scratch, now = ROOT / "_build" / f"bench-{device_name(device)}.json", state(device, ROOT / "companion", __file__)
     found = {name: row for name, row in kept_rows(scratch, now).items() if name in plan} if whole else {}
     for name in tqdm([name for name in plan if name not in found], desc="bench", disable=None):
         try:

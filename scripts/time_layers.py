@@ -10,20 +10,18 @@ are, so that a stopped run goes on where it was, unless the code has changed.
 
 import argparse
 import dataclasses
-import hashlib
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from resume import keep_rows, kept_rows, state
 from torch import Tensor, nn
 from tqdm import tqdm
 
 from companion import cost
 from companion.encoder import Encoder, EncoderLayer
-from companion.measure import Row, device_name, machine, one_thread, save
-from companion.measure.clock import _once
+from companion.measure import Row, device_name, once, one_thread, save
 from companion.multihead import MultiHeadAttention
 from companion.recurrent import CausalConv
 
@@ -97,37 +95,10 @@ def measured(row: Row, device: str) -> Row:
     module = (MODELS | LAYERS)[row.name]().to(device).eval()
     x = torch.randn(row.settings["batch"], row.settings["n"], D_MODEL).to(device)
     with torch.no_grad(), one_thread():
-        once = [_once(lambda: module(x), torch.device(device)) for _ in range(2)][-1]  # warm up, see how long it takes
-        runs = min(15, max(3, round(1.0 / once)))
-        values = [round(_once(lambda: module(x), torch.device(device)), 7) for _ in range(runs)]
+        second = [once(lambda: module(x), torch.device(device)) for _ in range(2)][-1]  # warm up, see how long it takes
+        runs = min(15, max(3, round(1.0 / second)))
+        values = [round(once(lambda: module(x), torch.device(device)), 7) for _ in range(runs)]
     return dataclasses.replace(row, values=values)
-
-
-def state(device: str) -> str:
-    """Hash what decides the numbers: the package, this script, the machine and torch."""
-    digest = hashlib.sha256(json.dumps(machine(device)).encode())
-    for pattern in ("*.py", "cost/*.py", "measure/*.py", "multihead/*.py", "recurrent/*.py"):
-        for path in sorted((ROOT / "companion").glob(pattern)):
-            digest.update(path.read_bytes())
-    digest.update(Path(__file__).read_bytes())
-    return digest.hexdigest()
-
-
-def kept(scratch: Path, now: str) -> dict[str, Row]:
-    """Read the rows of a run that was stopped, if they were measured in the present state."""
-    if not scratch.exists():
-        return {}
-    content = json.loads(scratch.read_text("utf-8"))
-    return {name: Row(**row) for name, row in content["rows"].items()} if content["state"] == now else {}
-
-
-def keep(scratch: Path, now: str, found: dict[str, Row]) -> None:
-    """Write the rows that are done, in one step: a run can be stopped at any time."""
-    scratch.parent.mkdir(exist_ok=True)
-    part = scratch.with_suffix(".part")
-    content = {"state": now, "rows": {name: dataclasses.asdict(row) for name, row in found.items()}}
-    part.write_text(json.dumps(content), "utf-8")
-    part.replace(scratch)
 
 
 def main() -> int:
@@ -144,12 +115,12 @@ def main() -> int:
     rows = {name: row for name, row in plan(device).items() if arguments.only.lower() in name.lower()}
     if not rows:
         parser.error(f"no row has {arguments.only!r} in its name: there are {', '.join(plan(device))}")
-    scratch, now = ROOT / "_build" / f"layers-{device_name(device)}.json", state(device)
-    found = {name: row for name, row in kept(scratch, now).items() if name in rows} if whole else {}
+    scratch, now = ROOT / "_build" / f"layers-{device_name(device)}.json", state(device, ROOT / "companion", __file__)
+    found = {name: row for name, row in kept_rows(scratch, now).items() if name in rows} if whole else {}
     for name in tqdm([name for name in rows if name not in found], desc="time_layers", disable=None):
         found[name] = measured(rows[name], device)
         if whole:
-            keep(scratch, now, found)
+            keep_rows(scratch, now, found)
     for name in rows:
         rate = found[name].settings["flops"] / found[name].value / 1e9
         print(f"{name:<36}{1000 * found[name].value:>12.3f} ms{rate:>10.1f} GFLOP/s{len(found[name].values):>4} runs")

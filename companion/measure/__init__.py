@@ -1,6 +1,6 @@
 """Measuring time and memory, and the files that keep what was measured. Chapter: complexity."""
 
-from companion.measure.clock import Quartiles, exponent, one_thread, peak_bytes, seconds, time_ratio
+from companion.measure.clock import Quartiles, exponent, once, one_thread, peak_bytes, seconds, time_ratio
 from companion.measure.files import Row, device_name, load, machine, save
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "exponent",
     "load",
     "machine",
+    "once",
     "one_thread",
     "peak_bytes",
     "save",

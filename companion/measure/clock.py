@@ -83,6 +83,28 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def once(function: Callable[[], object], device: torch.device | str = CPU) -> float:
+    """Time one call, from its start to the end of the work that it started.
+
+    Args:
+        function: takes nothing; what it returns is freed after the clock has stopped.
+        device: where the function computes; a GPU is waited for.
+
+    Returns:
+        The wall-clock time, in seconds.
+    """
+    device = torch.device(device)
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    start = time.perf_counter()
+    result = function()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elapsed = time.perf_counter() - start
+    del result  # only now, so that freeing it is not timed
+    return elapsed
+
+
 def seconds(
     function: Callable[[], object], *, runs: int = 7, warmup: int = 1, device: torch.device | str = CPU
 ) -> Quartiles:
@@ -104,7 +126,7 @@ def seconds(
     with one_thread():
         for _ in range(warmup):
             function()
-        return Quartiles.of([_once(function, torch.device(device)) for _ in range(runs)])
+        return Quartiles.of([once(function, torch.device(device)) for _ in range(runs)])
 
 
 def time_ratio(
@@ -135,11 +157,11 @@ def time_ratio(
     with one_thread():
         for turn in range(-warmup, runs):
             if turn % 2:
-                first = _once(ours, device)
-                second = _once(theirs, device)
+                first = once(ours, device)
+                second = once(theirs, device)
             else:
-                second = _once(theirs, device)
-                first = _once(ours, device)
+                second = once(theirs, device)
+                first = once(ours, device)
             ratios.append(first / second)
     return ratios[warmup:]
 
@@ -205,18 +227,6 @@ def exponent(sizes: Sequence[float | int], values: Sequence[float | int]) -> flo
     x_mean, y_mean = sum(x) / len(x), sum(y) / len(y)
     products = sum((a - x_mean) * (b - y_mean) for a, b in zip(x, y, strict=True))
     return products / sum((a - x_mean) ** 2 for a in x)
-
-
-def _once(function: Callable[[], object], device: torch.device) -> float:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    start = time.perf_counter()
-    result = function()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    elapsed = time.perf_counter() - start
-    del result  # only now, so that freeing it is not timed
-    return elapsed
 
 
 def _check_runs(runs: int, warmup: int) -> None:

@@ -204,7 +204,7 @@ FAULTS = [
     ),
     Fault(
         "a stopped timing of layers begins again",
-        SCRIPT,
+        "scripts/resume.py",
         'if content["state"] == now else {}',
         "if False else {}",
         script("a_stopped_run_goes_on_where_it_was"),

@@ -111,7 +111,7 @@ FAULTS = [
     ),
     Fault(
         "a stopped run goes on with the numbers of other code",
-        BENCH,
+        "scripts/resume.py",
         'if content["state"] == now else {}',
         'if content["state"] else {}',
         bench("what_was_measured_before_the_code_changed_is_measured_again"),

@@ -59,13 +59,13 @@ def test_rows_state_their_settings_and_long_passes_are_left_out(script, monkeypa
 
 def test_a_row_is_timed_without_gradients_and_keeps_every_run(script, monkeypatch):
     seen = []
-    once = script._once
+    once = script.once
 
     def watched(function, device):
         seen.append(function().requires_grad)
         return once(function, device)
 
-    monkeypatch.setattr(script, "_once", watched)
+    monkeypatch.setattr(script, "once", watched)
     row = script.measured(script.plan("cpu")["LSTM, 1 x 64"], "cpu")
     assert not any(seen)
     assert len(row.values) == len(seen) - 2
@@ -76,10 +76,10 @@ def test_a_row_is_timed_without_gradients_and_keeps_every_run(script, monkeypatc
 def test_a_stopped_run_goes_on_where_it_was(script, tmp_path):
     scratch = tmp_path / "_build" / "layers.json"
     row = Row("LSTM", "s", [1.0, 2.0, 3.0], {"batch": 1})
-    script.keep(scratch, "now", {"LSTM, 1 x 64": row})
-    assert script.kept(scratch, "now") == {"LSTM, 1 x 64": row}
-    assert script.kept(scratch, "later") == {}
-    assert script.kept(tmp_path / "nothing.json", "now") == {}
+    script.keep_rows(scratch, "now", {"LSTM, 1 x 64": row})
+    assert script.kept_rows(scratch, "now") == {"LSTM, 1 x 64": row}
+    assert script.kept_rows(scratch, "later") == {}
+    assert script.kept_rows(tmp_path / "nothing.json", "now") == {}
 
 
 def test_the_file_is_written_whole_and_a_part_of_the_rows_writes_none(script, monkeypatch, tmp_path, capsys):
