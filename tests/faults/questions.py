@@ -9,7 +9,8 @@ ANSWERS = "companion/answers.py"
 INDEX = "book/extensions/questions_index.py"
 RULES = "book/extensions/questions.py"
 FILTER = "_build/html/_static/js/questions.js*"
-INTERVIEW = "book/interview.ipynb"
+INFERENCE = "book/questions-inference.ipynb"
+VARIANTS = "book/questions-variants.ipynb"
 
 
 def unit(test: str) -> tuple[str, ...]:
@@ -154,25 +155,27 @@ FAULTS = [
     ),
     Fault(
         "an answer holds a number that no cell printed",
-        INTERVIEW,
+        INFERENCE,
         edit=other_number,
-        tests=covered("numbers_in_answers_were_computed_or_are_cited[interview]"),
+        tests=covered("numbers_in_answers_were_computed_or_are_cited[questions-inference]"),
     ),
     Fault(
         "the stored answer is not what its source gives",
-        INTERVIEW,
+        INFERENCE,
         edit=other_number,
-        tests=("tests/notebooks/test_questions.py::test_source_and_notebook_hold_the_same_questions[interview]",),
+        tests=(
+            "tests/notebooks/test_questions.py::test_source_and_notebook_hold_the_same_questions[questions-inference]",
+        ),
     ),
     Fault(
         "the answer on limits does not say what is not specific to the architecture",
-        INTERVIEW,
+        VARIANTS,
         edit=lambda text: text.replace("hallucination,", "invention,"),
         tests=covered("each_question_of_the_documents_is_answered_with_all_its_points"),
     ),
     Fault(
         "a question stands twice in other words",
-        INTERVIEW,
+        INFERENCE,
         tests=covered("no_two_questions_are_nearly_the_same"),
         edit=lambda text: text.replace(
             "Write top-p filtering for a batch of logits. Where do implementations go wrong?",

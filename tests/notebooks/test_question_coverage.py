@@ -26,8 +26,8 @@ ASKED = {
     "why positions are encoded by sines and cosines": ("positional-encoding", "q-why-sines"),
     "how gradients are kept from vanishing": ("add-norm", "q-vanishing-all"),
     "what attention means": ("attention", "q-what-is-attention"),
-    "on which tasks it does well": ("interview", "q-where-good"),
-    "what it cannot do": ("interview", "q-limits"),
+    "on which tasks it does well": ("questions-variants", "q-where-good"),
+    "what it cannot do": ("questions-variants", "q-limits"),
 }
 # Words that an answer in full must hold, with its follow-ups: one pattern for each point of the list of points.
 POINTS = {
@@ -128,10 +128,10 @@ def test_there_are_enough_of_each_topic_kind_and_level(questions, chapters, caps
     assert shortages(questions, items) == []
 
 
-def test_every_topic_is_known_and_is_that_of_its_chapter_or_of_the_interview_page(questions, chapters):
+def test_every_topic_is_known_and_is_that_of_its_chapter_or_of_the_pages_of_questions(questions, chapters):
     for item in everything(questions, chapters):
         assert item.topic in questions.TOPICS, item.name
-        assert item.chapter in ("interview", item.topic), item.name
+        assert item.chapter in ("interview", item.topic) or item.chapter.startswith("questions-"), item.name
 
 
 def test_no_two_questions_are_nearly_the_same(questions, chapters):
