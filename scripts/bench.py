@@ -8,7 +8,6 @@ The bars on times are promises for a CPU: on another device those rows have none
 until the table is complete, so that a stopped run goes on where it was, unless the code has changed.
 """
 
-import argparse
 import dataclasses
 import sys
 from collections.abc import Callable
@@ -16,14 +15,13 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from resume import keep_rows, kept_rows, state
+from resume import measure_rows
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from companion.attention import attention
 from companion.config import ModelConfig
 from companion.efficient import tiled_attention
-from companion.measure import Quartiles, Row, device_name, exponent, one_thread, peak_bytes, save, time_ratio
+from companion.measure import Quartiles, Row, exponent, peak_bytes, time_ratio
 from companion.multihead import MultiHeadAttention
 from companion.transformer import DecoderOnly
 
@@ -250,36 +248,15 @@ def table(found: dict[str, Row]) -> str:
 
 def main() -> int:
     """Measure, print the table, write the file; 1 where a bar is missed or a row too noisy."""
-    parser = argparse.ArgumentParser(description="Measure the speed and the memory that the package promises.")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", default="", help="measure the rows with this in their name, and write no file")
-    parser.add_argument("--folder", type=Path, default=ROOT / "measurements")
-    arguments = parser.parse_args()
-    device, whole = arguments.device, not arguments.only
-    if torch.device(device).type == "cuda" and not torch.cuda.is_available():
-        print(f"bench: --device {device} needs an NVIDIA GPU, and torch finds none. Leave it out.", file=sys.stderr)
-        return 1
-    plan = {name: entry for name, entry in rows(device).items() if arguments.only in name}
-    if not plan:
-        parser.error(f"no row has {arguments.only!r} in its name: there are {', '.join(rows())}")
-    scratch, now = ROOT / "_build" / f"bench-{device_name(device)}.json", state(device, ROOT / "companion", __file__)
-    found = {name: row for name, row in kept_rows(scratch, now).items() if name in plan} if whole else {}
-    for name in tqdm([name for name in plan if name not in found], desc="bench", disable=None):
-        try:
-            found[name] = measured(*plan[name], device)
-        except ValueError as refusal:
-            print(f"bench: {refusal}", file=sys.stderr)
-            return 1
-        if whole:
-            keep_rows(scratch, now, found)
-    found = {name: found[name] for name in plan}
-    print(table(found))
-    if whole:
-        with one_thread():  # as each row was measured; the file names the number of threads
-            path = save(arguments.folder, "speed", "scripts/bench.py", list(found.values()), device=device)
-        scratch.unlink()
-        print(f"Written: {path}")
-    return 0 if all(row.kept for row in found.values()) else 1
+    return measure_rows(
+        __file__,
+        "speed",
+        "Measure the speed and the memory that the package promises.",
+        root=ROOT,
+        plan=rows,
+        take=lambda entry, device: measured(*entry, device),
+        table=table,
+    )
 
 
 if __name__ == "__main__":

@@ -8,20 +8,18 @@ settings say on what. The rows go to measurements/layers/DEVICE.json. Rows that 
 are, so that a stopped run goes on where it was, unless the code has changed.
 """
 
-import argparse
 import dataclasses
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from resume import keep_rows, kept_rows, state
+from resume import measure_rows
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from companion import cost
 from companion.encoder import Encoder, EncoderLayer
-from companion.measure import Row, device_name, once, one_thread, save
+from companion.measure import Row, once, one_thread
 from companion.multihead import MultiHeadAttention
 from companion.recurrent import CausalConv
 
@@ -101,36 +99,26 @@ def measured(row: Row, device: str) -> Row:
     return dataclasses.replace(row, values=values)
 
 
+def table(found: dict[str, Row]) -> str:
+    """Lay the rows out for the terminal."""
+    lines = []
+    for name, row in found.items():
+        rate = row.settings["flops"] / row.value / 1e9
+        lines.append(f"{name:<36}{1000 * row.value:>12.3f} ms{rate:>10.1f} GFLOP/s{len(row.values):>4} runs")
+    return "\n".join(lines)
+
+
 def main() -> int:
     """Measure, print the table, write the file."""
-    parser = argparse.ArgumentParser(description="Time a Transformer, an LSTM and single layers over the length.")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", default="", help="measure the rows with this in their name, and write no file")
-    parser.add_argument("--folder", type=Path, default=ROOT / "measurements")
-    arguments = parser.parse_args()
-    device, whole = arguments.device, not arguments.only
-    if torch.device(device).type == "cuda" and not torch.cuda.is_available():
-        print(f"time_layers: --device {device} needs an NVIDIA GPU, and torch finds none.", file=sys.stderr)
-        return 1
-    rows = {name: row for name, row in plan(device).items() if arguments.only.lower() in name.lower()}
-    if not rows:
-        parser.error(f"no row has {arguments.only!r} in its name: there are {', '.join(plan(device))}")
-    scratch, now = ROOT / "_build" / f"layers-{device_name(device)}.json", state(device, ROOT / "companion", __file__)
-    found = {name: row for name, row in kept_rows(scratch, now).items() if name in rows} if whole else {}
-    for name in tqdm([name for name in rows if name not in found], desc="time_layers", disable=None):
-        found[name] = measured(rows[name], device)
-        if whole:
-            keep_rows(scratch, now, found)
-    for name in rows:
-        rate = found[name].settings["flops"] / found[name].value / 1e9
-        print(f"{name:<36}{1000 * found[name].value:>12.3f} ms{rate:>10.1f} GFLOP/s{len(found[name].values):>4} runs")
-    if whole:
-        with one_thread():  # as each row was measured; the file names the number of threads
-            ordered = [found[name] for name in rows]
-            path = save(arguments.folder, "layers", "scripts/time_layers.py", ordered, device=device)
-        scratch.unlink()
-        print(f"Written: {path}")
-    return 0
+    return measure_rows(
+        __file__,
+        "layers",
+        "Time a Transformer, an LSTM and single layers over the length.",
+        root=ROOT,
+        plan=plan,
+        take=measured,
+        table=table,
+    )
 
 
 if __name__ == "__main__":

@@ -111,8 +111,8 @@ class Meter(TorchDispatchMode):
         given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
         made = [x for x in tree_leaves(result) if isinstance(x, Tensor)]
         fresh = func._overloadpacket in _FRESH  # `torch.tensor` hands its new tensor in as an argument
-        old = set() if fresh else {_key(x) for x in given}
-        new = [x for x in made if _key(x) not in old and _key(x) not in self._alive]
+        old = set() if fresh else {x.untyped_storage()._cdata for x in given}
+        new = [x for x in made if (key := x.untyped_storage()._cdata) not in old and key not in self._alive]
         for x in new:
             self._watch(x)
         if new or func._schema.is_mutable:
@@ -122,7 +122,8 @@ class Meter(TorchDispatchMode):
         return result
 
     def _watch(self, x: Tensor) -> None:
-        storage, key = x.untyped_storage(), _key(x)
+        storage = x.untyped_storage()
+        key = storage._cdata
         size = storage.nbytes() // x.element_size()
         self._alive[key] = size
         self._watched[key] = weakref.ref(storage, lambda _: self._forget(key))
@@ -136,10 +137,6 @@ class Meter(TorchDispatchMode):
 
 _FRESH = {torch.ops.aten.lift_fresh, torch.ops.aten.lift}
 _VECTORS = {torch.ops.aten.mv, torch.ops.aten.addmv, torch.ops.aten.dot, torch.ops.aten.vdot}
-
-
-def _key(x: Tensor) -> int:
-    return x.untyped_storage()._cdata
 
 
 def _work(func: Callable[..., object], args: tuple, kwargs: dict, result: object, tensors: list[Tensor]) -> int:

@@ -3,6 +3,7 @@
 Both models are trained by teacher forcing: the decoder reads the true target, shifted right by a start token.
 """
 
+from collections.abc import Callable
 from typing import Literal
 
 import torch
@@ -17,10 +18,40 @@ from companion.recurrent.layers import RNN, Lengths, State
 from companion.recurrent.tokens import embed, greedy
 from companion.seeding import seeded
 
+Step = Callable[[Tensor, State], tuple[Tensor, State]]  # tokens and a state give logits and the next state
 CELLS = {"elman": ElmanCell, "lstm": LSTMCell, "gru": GRUCell}
 
 
-class FixedVectorSeq2Seq(nn.Module):
+class _Writer(nn.Module):
+    """What both models share: writing from what :meth:`encode` gave, which :meth:`_begin` turns into a first state."""
+
+    @torch.no_grad()
+    def decode(
+        self,
+        source: Int[Tensor, "batch t_k"],
+        *,
+        start: int,
+        end: int,
+        max_len: int,
+        source_lengths: Lengths | None = None,
+    ) -> Int[Tensor, "batch t"]:
+        """Write a target, the likeliest token at each step.
+
+        Args:
+            source: tokens.
+            start: the token that the decoder reads first.
+            end: the token after which a target is finished.
+            max_len: most tokens to write.
+            source_lengths: number of real tokens of each source; ``None`` means that all are real.
+
+        Returns:
+            What follows the start token, up to the length of the longest; a finished row repeats the end token.
+        """
+        run, state = self._begin(self.encode(source, source_lengths))
+        return greedy(run, state, torch.full_like(source[:, :1], start), end=end, max_len=max_len)
+
+
+class FixedVectorSeq2Seq(_Writer):
     """Read the source into one state, and write the target from it: Sutskever et al. (2014).
 
     The state after the source is all that the decoder gets, and its size does not depend on the source. The decoder
@@ -111,33 +142,11 @@ class FixedVectorSeq2Seq(nn.Module):
         """
         return self.run(target, self.encode(source, source_lengths))[0]
 
-    @torch.no_grad()
-    def decode(
-        self,
-        source: Int[Tensor, "batch t_k"],
-        *,
-        start: int,
-        end: int,
-        max_len: int,
-        source_lengths: Lengths | None = None,
-    ) -> Int[Tensor, "batch t"]:
-        """Write a target, the likeliest token at each step.
-
-        Args:
-            source: tokens.
-            start: the token that the decoder reads first.
-            end: the token after which a target is finished.
-            max_len: most tokens to write.
-            source_lengths: number of real tokens of each source; ``None`` means that all are real.
-
-        Returns:
-            What follows the start token, up to the length of the longest; a finished row repeats the end token.
-        """
-        first = torch.full_like(source[:, :1], start)
-        return greedy(self.run, self.encode(source, source_lengths), first, end=end, max_len=max_len)
+    def _begin(self, state: State) -> tuple[Step, State]:
+        return self.run, state
 
 
-class AttentionSeq2Seq(nn.Module):
+class AttentionSeq2Seq(_Writer):
     """An encoder-decoder whose decoder looks back at every state of the encoder.
 
     >>> model = AttentionSeq2Seq(7, 5, 4, 6)
@@ -248,32 +257,9 @@ class AttentionSeq2Seq(nn.Module):
         """
         return self.run(target, self.encode(source, source_lengths)).weights
 
-    @torch.no_grad()
-    def decode(
-        self,
-        source: Int[Tensor, "batch t_k"],
-        *,
-        start: int,
-        end: int,
-        max_len: int,
-        source_lengths: Lengths | None = None,
-    ) -> Int[Tensor, "batch t"]:
-        """Write a target, the likeliest token at each step.
-
-        Args:
-            source: tokens.
-            start: the token that the decoder reads first.
-            end: the token after which a target is finished.
-            max_len: most tokens to write.
-            source_lengths: number of real tokens of each source; ``None`` means that all are real.
-
-        Returns:
-            What follows the start token, up to the length of the longest; a finished row repeats the end token.
-        """
-        memory = self.encode(source, source_lengths)
-
-        def run(tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    def _begin(self, memory: Memory) -> tuple[Step, State]:
+        def step(tokens: Tensor, state: State) -> tuple[Tensor, State]:
             decoded = self.run(tokens, memory, state)
             return decoded.logits, decoded.state
 
-        return greedy(run, memory.start, torch.full_like(source[:, :1], start), end=end, max_len=max_len)
+        return step, memory.start

@@ -12,19 +12,16 @@ function render({ model, el }) {
     ["tokens", "difference between tokens", "share of the output that differs between tokens"],
   ];
   const FLOOR = -12;
-  const [W, H, LEFT, BASE] = [360, 210, 44, 176];
   const levels = model.get("levels").map((row) => row.map((list) => list.split(" ").map(Number)));
-  const small = { "-": "\u207b", 0: "\u2070", 1: "\u00b9", 2: "\u00b2", 3: "\u00b3", 4: "\u2074", 5: "\u2075", 6: "\u2076", 7: "\u2077", 8: "\u2078", 9: "\u2079" };
-  const power = (e) => `10${[...String(e)].map((c) => small[c]).join("")}`;
   let touched = [0, 0];
 
   function amount(level) {
-    if (level <= FLOOR) return `below ${power(FLOOR)}`;
+    if (level <= FLOOR) return `below ${ten_to(FLOOR)}`;
     const value = 10 ** level;
     if (level >= -2 && level < 3) return String(Number(value.toPrecision(2)));
     const exponent = Math.floor(level + 1e-9);
     const digits = (10 ** (level - exponent)).toFixed(1);
-    return digits === "10.0" ? `1.0 × ${power(exponent + 1)}` : `${digits} × ${power(exponent)}`;
+    return digits === "10.0" ? `1.0 × ${ten_to(exponent + 1)}` : `${digits} × ${ten_to(exponent)}`;
   }
 
   const brief = (level) => amount(level).replace("below ", "< ");
@@ -35,15 +32,10 @@ function render({ model, el }) {
     return ORDERS.map((_, s) => levels[place + s][signal]);
   }
 
-  const axis = h("g");
-  const curves = ORDERS.map((_, s) => h("polyline", { class: `ex-line ex-line${s} ex-active` }));
-  const dots = h("g");
-  const plot = h("svg", { viewBox: `0 0 ${W} ${H}`, role: "group", class: "ex-plot" }, axis, curves, dots);
-  const rover = rove(plot, (s, j) => { touched = [s, j]; speak(); });
-  const legend = h("p", { class: "ex-legend" }, ORDERS.map((words, s) => h("span", null,
-    h("span", { class: `ex-swatch ex-line${s}`, "aria-hidden": "true" }), words)));
+  const { plot, legend, fill } = curve_plot({
+    names: ORDERS, size: [360, 210, 44, 176], radius: 3, point: (s, j) => { touched = [s, j]; speak(); },
+  });
   const table = h("div", { class: "ex-table ex-ends", role: "table", "aria-label": "first and last layer" });
-  const text = (x, y, words, anchor = "middle") => h("text", { x, y, "text-anchor": anchor }, words);
 
   function speak() {
     const now = lines();
@@ -57,36 +49,27 @@ function render({ model, el }) {
 
   function draw() {
     const now = lines();
-    const count = now[0].length;
-    const every = now.flat();
-    const low = Math.floor(Math.min(...every));
-    const high = Math.max(low + 1, Math.ceil(Math.max(...every)));
-    const px = (j) => LEFT + 8 + (j / (count - 1)) * (W - LEFT - 18);
-    const py = (level) => 10 + ((high - level) / (high - low)) * (BASE - 10);
-    const step = Math.ceil((high - low) / 6);
+    const last = now[0].length - 1;
+    const low = Math.floor(Math.min(...now.flat()));
+    const high = Math.max(low + 1, Math.ceil(Math.max(...now.flat())));
     const name = SIGNALS.find(([value]) => value === view.get("signal"))[2];
-    axis.replaceChildren(
-      ...range(Math.floor((high - low) / step) + 1).flatMap((k) => {
-        const y = py(low + k * step).toFixed(1);
-        return [h("line", { class: "ex-grid", x1: LEFT, x2: W, y1: y, y2: y }), text(LEFT - 4, Number(y) + 4, power(low + k * step), "end")];
-      }),
-      ...[0, Math.floor((count - 1) / 2), count - 1].map((j) => text(px(j), BASE + 16, String(j + 1))),
-      text(px((count - 1) / 2), BASE + 31, "layer"));
-    curves.forEach((line, s) => line.setAttribute("points", now[s].map((v, j) => `${px(j).toFixed(1)},${py(v).toFixed(1)}`).join(" ")));
-    touched = [touched[0], Math.min(touched[1], count - 1)];
-    dots.replaceChildren(...now.flatMap((list, s) => list.map((v, j) => h("circle", {
-      class: `ex-point ex-line${s}`, r: 3, cx: px(j).toFixed(1), cy: py(v).toFixed(1), role: "img", tabindex: "-1",
-      "data-i": s, "data-j": j, "aria-label": `${ORDERS[s]}, layer ${j + 1}: ${amount(v)}`,
-    }))));
-    plot.setAttribute("aria-label", `${name} by layer, one line an order`);
-    rover.enter(...touched);
+    touched = [touched[0], Math.min(touched[1], last)];
+    fill({
+      label: `${name} by layer, one line an order`,
+      title: "layer",
+      ticks: [0, Math.floor(last / 2), last].map((j) => [j / last, String(j + 1)]),
+      levels: decades(low, high),
+      curves: now.map((list, s) => list.map((v, j) => (
+        [j / last, (v - low) / (high - low), `${ORDERS[s]}, layer ${j + 1}: ${amount(v)}`]))),
+      at: touched,
+    });
     const cell = (words, role = "cell") => h("span", { role }, words);
     table.replaceChildren(
       h("div", { role: "row", class: "ex-tablehead" }, ["order", "first layer", "last layer", "first / last"].map((words) => cell(words, "columnheader"))),
       ...ORDERS.map((words, s) => {
-        const [first, last] = [now[s][0], now[s].at(-1)];
-        const ratio = Math.min(first, last) <= FLOOR ? "\u2013" : amount(first - last);
-        return h("div", { role: "row", "data-order": s }, cell(words, "rowheader"), cell(brief(first)), cell(brief(last)), cell(ratio));
+        const [first, end] = [now[s][0], now[s].at(-1)];
+        const ratio = Math.min(first, end) <= FLOOR ? "\u2013" : amount(first - end);
+        return h("div", { role: "row", "data-order": s }, cell(words, "rowheader"), cell(brief(first)), cell(brief(end)), cell(ratio));
       }));
     speak();
   }

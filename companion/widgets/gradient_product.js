@@ -4,18 +4,15 @@ function render({ model, el }) {
   const view = open_view(model, el);
   const LINES = ["gradient", "largest singular values", "eigenvalues"];
   const KINDS = [["turn", "turning"], ["shear", "shearing"], ["alternate", "taking turns"]];
-  const [W, H, LEFT, BASE] = [360, 210, 44, 176];
   const [FLOOR, SHEAR] = [-8, 1];
   const draws = model.get("draws").map((row) => (typeof row === "string" ? row.split(" ").map(Number) : row));
-  const raised = (e) => [...String(e)].map((c) => (c === "-" ? "\u207b" : "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[c])).join("");
-  const power = (e) => `10${raised(e)}`;
   let touched = [0, 19];
 
   function amount(value) {
-    if (value < 10 ** FLOOR) return `below ${power(FLOOR)}`;
+    if (value < 10 ** FLOOR) return `below ${ten_to(FLOOR)}`;
     if (value >= 0.01 && value < 1000) return String(Number(value.toPrecision(3)));
     let [digits, exponent] = value.toExponential(1).split("e").map(Number);
-    return `${digits.toFixed(1)} × ${power(exponent)}`;
+    return `${digits.toFixed(1)} × ${ten_to(exponent)}`;
   }
 
   // The largest singular value of a two-by-two matrix, from the sum of its squares and its determinant.
@@ -50,14 +47,10 @@ function render({ model, el }) {
     return found;
   }
 
-  const axis = h("g");
-  const curves = LINES.map((_, s) => h("polyline", { class: `ex-line ex-line${s} ex-active` }));
-  const dots = h("g");
-  const plot = h("svg", { viewBox: `0 0 ${W} ${H}`, role: "group", class: "ex-plot" }, axis, curves, dots);
-  const rover = rove(plot, (s, j) => { touched = [s, j]; speak(); });
-  const legend = h("p", { class: "ex-legend" }, LINES.map((words, s) => h("span", null,
-    h("span", { class: `ex-swatch ex-line${s}`, "aria-hidden": "true" }), words)));
-  const text = (x, y, words, anchor = "middle") => h("text", { x, y, "text-anchor": anchor }, words);
+  const said = (s, j, value) => `${LINES[s]}, ${j + 1} ${j ? "steps" : "step"}: ${amount(value)}`;
+  const { plot, legend, fill } = curve_plot({
+    names: LINES, size: [360, 210, 44, 176], point: (s, j) => { touched = [s, j]; speak(); },
+  });
 
   function speak() {
     const now = lines();
@@ -66,34 +59,25 @@ function render({ model, el }) {
     const peak = Math.max(...now[0]);
     const last = now[0].at(-1);
     const way = last > 1.01 ? "grows" : last < 0.99 ? "shrinks" : "stays";
-    view.say(h("span", { class: "ex-digits" }, `${LINES[s]}, ${j + 1} ${j ? "steps" : "step"}: ${amount(now[s][j])}. `),
+    view.say(h("span", { class: "ex-digits" }, `${said(s, j, now[s][j])}. `),
       `Over 40 steps the gradient ${way}: ${amount(last)} at the end, at most ${amount(peak)} on the way. `
       + `The singular values allow ${amount(now[1].at(-1))}, the eigenvalues say ${amount(now[2].at(-1))}.`);
   }
 
   function draw() {
-    const now = lines().map((list) => list.map((v) => Math.max(FLOOR, Math.log10(Math.max(v, 1e-300)))));
-    const every = now.flat();
-    const low = Math.min(-1, Math.floor(Math.min(...every)));
-    const high = Math.max(1, Math.ceil(Math.max(...every)));
-    const px = (j) => LEFT + 8 + (j / (draws.length - 1)) * (W - LEFT - 18);
-    const py = (level) => 10 + ((high - level) / (high - low)) * (BASE - 10);
-    const step = Math.ceil((high - low) / 6);
-    axis.replaceChildren(
-      ...range(Math.floor((high - low) / step) + 1).flatMap((k) => {
-        const y = py(low + k * step).toFixed(1);
-        return [h("line", { class: "ex-grid", x1: LEFT, x2: W, y1: y, y2: y }), text(LEFT - 4, Number(y) + 4, power(low + k * step), "end")];
-      }),
-      ...[1, 10, 20, 30, 40].map((k) => text(px(k - 1), BASE + 16, String(k))),
-      text(px(19.5), BASE + 31, "steps"));
-    curves.forEach((line, s) => line.setAttribute("points", now[s].map((v, j) => `${px(j).toFixed(1)},${py(v).toFixed(1)}`).join(" ")));
-    const values = lines();
-    dots.replaceChildren(...now.flatMap((list, s) => list.map((v, j) => h("circle", {
-      class: `ex-point ex-line${s}`, r: 2.5, cx: px(j).toFixed(1), cy: py(v).toFixed(1), role: "img", tabindex: "-1",
-      "data-i": s, "data-j": j, "aria-label": `${LINES[s]}, ${j + 1} ${j ? "steps" : "step"}: ${amount(values[s][j])}`,
-    }))));
-    plot.setAttribute("aria-label", "norm of the product of Jacobians by steps, with its bound and the eigenvalues");
-    rover.enter(...touched);
+    const now = lines();
+    const levels = now.map((list) => list.map((v) => Math.max(FLOOR, Math.log10(Math.max(v, 1e-300)))));
+    const low = Math.min(-1, Math.floor(Math.min(...levels.flat())));
+    const high = Math.max(1, Math.ceil(Math.max(...levels.flat())));
+    const x = (j) => j / (draws.length - 1);
+    fill({
+      label: "norm of the product of Jacobians by steps, with its bound and the eigenvalues",
+      title: "steps",
+      ticks: [1, 10, 20, 30, 40].map((k) => [x(k - 1), String(k)]),
+      levels: decades(low, high),
+      curves: levels.map((list, s) => list.map((v, j) => [x(j), (v - low) / (high - low), said(s, j, now[s][j])])),
+      at: touched,
+    });
     speak();
   }
 

@@ -5,7 +5,6 @@ function render({ model, el }) {
   const LAGS = [5, 10, 25, 50, 100, 200, 500, 1000];
   const LINES = ["these gates", "equal gates"];
   const POINTS = 40;
-  const [W, H, LEFT, BASE] = [360, 190, 36, 156];
   const given = model.get("draws");
   const draws = typeof given === "string" ? given.split(" ").map(Number) : given;
   const sigmoid = (u) => 1 / (1 + Math.exp(-u));
@@ -31,15 +30,10 @@ function render({ model, el }) {
     return value < 0.001 ? "less than 0.001%" : `${num(value, value < 0.1 ? 3 : value < 10 ? 2 : 1)}%`;
   }
 
-  const axis = h("g");
-  const curves = LINES.map((_, s) => h("polyline", { class: `ex-line ex-line${s} ex-active` }));
-  const dots = h("g");
-  const plot = h("svg", { viewBox: `0 0 ${W} ${H}`, role: "group", class: "ex-plot" }, axis, curves, dots);
-  const rover = rove(plot, (s, j) => { touched = [s, j]; speak(); });
-  const legend = h("p", { class: "ex-legend" }, LINES.map((words, s) => h("span", null,
-    h("span", { class: `ex-swatch ex-line${s}`, "aria-hidden": "true" }), words)));
-  const text = (x, y, words, anchor = "middle") => h("text", { x, y, "text-anchor": anchor }, words);
-  const point = (s, n, left) => `${LINES[s]}, ${n} steps: ${percent(left)} left`;
+  const said = (s, n, left) => `${LINES[s]}, ${n} steps: ${percent(left)} left`;
+  const { plot, legend, fill } = curve_plot({
+    names: LINES, size: [360, 190, 36, 156], right: 14, point: (s, j) => { touched = [s, j]; speak(); },
+  });
 
   function speak() {
     const now = shares();
@@ -50,7 +44,7 @@ function render({ model, el }) {
     view.root.dataset.point = `${s} ${j}`;
     const half = Math.log(2) / Math.log1p(Math.exp(-bias));
     const differ = spread > 0 ? ` The gates lie between ${num(Math.min(...gates), 4)} and ${num(Math.max(...gates), 4)}.` : "";
-    view.say(h("span", { class: "ex-digits" }, `${point(s, at[j], now[s][at[j]])}. `),
+    view.say(h("span", { class: "ex-digits" }, `${said(s, at[j], now[s][at[j]])}. `),
       `With a bias of ${num(bias, 1)} an equal gate is ${num(sigmoid(bias), 4)}, and half is left after ${num(half, 1)} steps. `
       + `After ${lag} steps ${percent(now[0].at(-1))} of the memory is left.${differ}`);
   }
@@ -59,22 +53,15 @@ function render({ model, el }) {
     const now = shares();
     const at = places();
     const lag = view.get("lag");
-    const px = (n) => LEFT + 8 + (n / lag) * (W - LEFT - 22);
-    const py = (share) => 10 + (1 - share) * (BASE - 10);
-    axis.replaceChildren(
-      ...[0, 0.5, 1].flatMap((share) => [
-        h("line", { class: "ex-grid", x1: LEFT, x2: W, y1: py(share), y2: py(share) }),
-        text(LEFT - 4, py(share) + 4, `${100 * share}%`, "end")]),
-      ...[0, lag / 2, lag].map((n) => text(px(n), BASE + 16, String(n))),
-      text(px(lag / 2), BASE + 31, "steps"));
-    curves.forEach((line, s) => line.setAttribute("points", at.map((n) => `${px(n).toFixed(1)},${py(now[s][n]).toFixed(1)}`).join(" ")));
-    dots.replaceChildren(...now.flatMap((left, s) => at.map((n, j) => h("circle", {
-      class: `ex-point ex-line${s}`, r: 2.5, cx: px(n).toFixed(1), cy: py(left[n]).toFixed(1), role: "img", tabindex: "-1",
-      "data-i": s, "data-j": j, "aria-label": point(s, n, left[n]),
-    }))));
-    plot.setAttribute("aria-label", "share of the memory that is left, by steps");
     touched = [touched[0], Math.min(touched[1], at.length - 1)];
-    rover.enter(...touched);
+    fill({
+      label: "share of the memory that is left, by steps",
+      title: "steps",
+      ticks: [0, 0.5, 1].map((x) => [x, String(x * lag)]),
+      levels: [0, 0.5, 1].map((share) => [share, `${100 * share}%`]),
+      curves: now.map((left, s) => at.map((n) => [n / lag, left[n], said(s, n, left[n])])),
+      at: touched,
+    });
     speak();
   }
 

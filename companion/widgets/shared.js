@@ -193,8 +193,49 @@ function rove(root, point) {
   return { enter, spot };
 }
 
-// A matrix of cells with row and column headers. `corner` says, to those who listen, what a row is. `fill` draws it, and keeps the cells (and the focus) while the shape
-// stays. A cell is {text, words, tone, amount, hidden}: tone "plus" or "minus", amount 0 to 1.
+// A power of ten with its exponent raised.
+const ten_to = (e) => `10${[...String(e)].map((c) => (c === "-" ? "\u207b" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c])).join("")}`;
+// At most seven lines of a grid from 10^low to 10^high, as curve_plot takes them.
+function decades(low, high) {
+  const step = Math.ceil((high - low) / 6);
+  return range(Math.floor((high - low) / step) + 1).map((k) => [(k * step) / (high - low), ten_to(low + k * step)]);
+}
+
+// Curves over one axis, with a legend; `point(s, j)` is called when mark j of curve s is touched. Places are shares of
+// the axes, 0 to 1: a curve is a list of [x, y, words], `ticks` of [x, words], `levels`, the grid, of [y, words].
+function curve_plot({ names, size: [width, height, left, base], right = 10, radius = 2.5, point }) {
+  const axis = h("g");
+  const lines = names.map((_, s) => h("polyline", { class: `ex-line ex-line${s} ex-active` }));
+  const marks = h("g");
+  const plot = h("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", class: "ex-plot" }, axis, lines, marks);
+  const rover = rove(plot, point);
+  const px = (x) => (left + 8 + x * (width - left - 8 - right)).toFixed(1);
+  const py = (y) => (10 + (1 - y) * (base - 10)).toFixed(1);
+  const text = (x, y, words, anchor = "middle") => h("text", { x, y, "text-anchor": anchor }, words);
+  return {
+    plot,
+    legend: h("p", { class: "ex-legend" }, names.map((words, s) => h("span", null,
+      h("span", { class: `ex-swatch ex-line${s}`, "aria-hidden": "true" }), words))),
+    fill({ label, title, ticks, levels, curves, at }) {
+      plot.setAttribute("aria-label", label);
+      axis.replaceChildren(
+        ...levels.flatMap(([y, words]) => [h("line", { class: "ex-grid", x1: left, x2: width, y1: py(y), y2: py(y) }),
+          text(left - 4, Number(py(y)) + 4, words, "end")]),
+        ...ticks.map(([x, words]) => text(px(x), base + 16, words)),
+        text(px(0.5), base + 31, title));
+      lines.forEach((line, s) => line.setAttribute("points", curves[s].map(([x, y]) => `${px(x)},${py(y)}`).join(" ")));
+      marks.replaceChildren(...curves.flatMap((curve, s) => curve.map(([x, y, words], j) => h("circle", {
+        class: `ex-point ex-line${s}`, r: radius, cx: px(x), cy: py(y), role: "img", tabindex: "-1",
+        "data-i": s, "data-j": j, "aria-label": words,
+      }))));
+      rover.enter(...at);
+    },
+  };
+}
+
+// A matrix of cells with row and column headers. `corner` says, to those who listen, what a row is. `fill` draws it,
+// and keeps the cells (and the focus) while the shape stays. A cell is {text, words, tone, amount, hidden}: tone "plus"
+// or "minus", amount 0 to 1.
 function matrix({ name, corner, point, columns = true, rowHeads = false }) {
   const table = h("div", { class: "ex-matrix", role: "grid" });
   const caption = h("p", { class: "ex-caption" });

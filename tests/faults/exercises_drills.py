@@ -115,7 +115,7 @@ FAULTS = [
     Fault(
         "a view counts as a new tensor",
         f"{HERE}/limits.py",
-        "else {_key(x) for x in given}",
+        "else {x.untyped_storage()._cdata for x in given}",
         "else set()",
         METER,
     ),

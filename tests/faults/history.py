@@ -64,6 +64,13 @@ FAULTS = [
         widgets("gates_that_differ_multiply_and_the_draws_repeat"),
     ),
     Fault(
+        "curves are drawn upside down",
+        "companion/widgets/shared.js",
+        "(10 + (1 - y) * (base - 10))",
+        "(10 + y * (base - 10))",
+        NUMBERS,
+    ),
+    Fault(
         "a missing symbol is no error",
         WIDGETS,
         "max(len(wrote), len(target)) - same",

@@ -3,6 +3,7 @@
 from faults import Fault
 
 BENCH = "scripts/bench.py"
+SHARED = "scripts/resume.py"
 
 
 def bench(test: str) -> tuple[str, ...]:
@@ -90,35 +91,35 @@ FAULTS = [
     ),
     Fault(
         "a missed bar is shown and passes",
-        BENCH,
+        SHARED,
         "return 0 if all(row.kept for row in found.values()) else 1",
         "return 0",
         bench("a_missed_bar_is_named_and_makes_the_exit_code_1_and_the_file_says_it"),
     ),
     Fault(
         "a part of the rows takes the place of all",
-        BENCH,
+        SHARED,
         "device, whole = arguments.device, not arguments.only",
         "device, whole = arguments.device, True",
         bench("a_part_of_the_rows_writes_no_file_and_keeps_nothing"),
     ),
     Fault(
         "a stopped run begins again",
-        BENCH,
-        "for name, row in kept_rows(scratch, now).items() if name in plan}",
-        "for name, row in kept_rows(scratch, now).items() if not name}",
+        SHARED,
+        "for row, kept in kept_rows(scratch, now).items() if row in rows}",
+        "for row, kept in kept_rows(scratch, now).items() if not row}",
         bench("a_stopped_run_goes_on_where_it_was"),
     ),
     Fault(
         "a stopped run goes on with the numbers of other code",
-        "scripts/resume.py",
+        SHARED,
         'if content["state"] == now else {}',
         'if content["state"] else {}',
         bench("what_was_measured_before_the_code_changed_is_measured_again"),
     ),
     Fault(
         "what is left of a finished run is taken for a new one",
-        BENCH,
+        SHARED,
         "        scratch.unlink()\n",
         "",
         bench("a_stopped_run_goes_on_where_it_was"),
@@ -133,8 +134,8 @@ FAULTS = [
     Fault(
         "the sdist lacks what the wheel takes",
         "pyproject.toml",
-        '"book/questions.json", "measurements"]',
-        '"book/questions.json"]',
+        '"book/formulas.yml", "measurements"]',
+        '"book/formulas.yml"]',
         bench("what_the_wheel_takes_from_outside_the_package_is_in_the_sdist_too"),
     ),
 ]

@@ -138,9 +138,7 @@ FAULTS = [
         "0 * SCALES.length",
         NUMBERS,
     ),
-    Fault(
-        "the axis is upside down", DEPTH, "((high - level) / (high - low))", "((level - low) / (high - low))", NUMBERS
-    ),
+    Fault("the axis is upside down", DEPTH, "(v - low) / (high - low), `", "(high - v) / (high - low), `", NUMBERS),
     Fault(
         "the signal cannot be chosen",
         DEPTH,

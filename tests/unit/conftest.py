@@ -1,4 +1,4 @@
-"""What the unit tests share: the right answers to the exercises, in `right_answers/`."""
+"""What the unit tests share: the right answers to the exercises in `right_answers/`, wrong ones in `mistakes.py`."""
 
 import sys
 from pathlib import Path

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from mistakes import as_written, refused
 from right_answers import ALTERNATIVES
 from right_answers.attention import (
     attention_by_einsum,
@@ -52,12 +53,6 @@ def fresh(monkeypatch):
     """Give each test a progress of its own."""
     monkeypatch.setattr(progress, "PROGRESS", progress.Progress())
     return progress.PROGRESS
-
-
-def refused(exercise, function):
-    with pytest.raises(WrongAnswer) as caught:
-        check(exercise, function)
-    return caught.value
 
 
 def one_line(error):
@@ -259,10 +254,7 @@ def off_by_one(x, lengths, w_q, w_k, w_v):
 
 
 @quiet
-@pytest.mark.parametrize(
-    ("name", "mistake", "function"),
-    [pytest.param(*row, id=f"{row[0]}-{row[1]}-{number}") for number, row in enumerate(AS_WRITTEN)],
-)
+@as_written(AS_WRITTEN)
 def test_a_mistake_is_recognised_when_written_differently(name, mistake, function):
     assert refused(BY_NAME[name], function).mistake == mistake
 

@@ -5,10 +5,11 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
+from mistakes import as_written, refused
 
 from companion.encoder import EncoderLayer
 from companion.exercises import exercises, inputs
-from companion.exercises.checker import WrongAnswer, check
+from companion.exercises.checker import check
 from companion.feedforward import FeedForward, SwiGLU
 from companion.norm import LayerNorm, SequenceBatchNorm, layer_norm, rms_norm
 
@@ -129,11 +130,6 @@ AS_WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "mistake", "function"),
-    [pytest.param(*row, id=f"{row[0]}-{row[1]}-{number}") for number, row in enumerate(AS_WRITTEN)],
-)
+@as_written(AS_WRITTEN)
 def test_a_mistake_is_recognised_when_written_differently(name, mistake, function):
-    with pytest.raises(WrongAnswer) as caught:
-        check(BY_NAME[name], function)
-    assert caught.value.mistake == mistake
+    assert refused(BY_NAME[name], function).mistake == mistake

@@ -1,15 +1,15 @@
 """The exercises on the whole architecture: the examples by hand, the package's answers, other mistakes."""
 
-import pytest
 import torch
 import torch.nn.functional as F
+from mistakes import as_written, refused
 
 from companion import cost, masks
 from companion.config import base
 from companion.decoder import DecoderLayer
 from companion.embedding import TokenEmbedding
 from companion.exercises import exercises, inputs
-from companion.exercises.checker import WrongAnswer, check
+from companion.exercises.checker import check
 from companion.transformer import shift_right
 
 BY_NAME = {exercise.name: exercise for exercise in exercises("architecture")}
@@ -108,11 +108,6 @@ AS_WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "mistake", "function"),
-    [pytest.param(*row, id=f"{row[0]}-{row[1]}-{number}") for number, row in enumerate(AS_WRITTEN)],
-)
+@as_written(AS_WRITTEN)
 def test_a_mistake_is_recognised_when_written_differently(name, mistake, function):
-    with pytest.raises(WrongAnswer) as caught:
-        check(BY_NAME[name], function)
-    assert caught.value.mistake == mistake
+    assert refused(BY_NAME[name], function).mistake == mistake

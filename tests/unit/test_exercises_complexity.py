@@ -4,12 +4,13 @@ import math
 
 import pytest
 import torch
+from mistakes import as_written, refused
 
 from companion import cost
 from companion.config import ModelConfig
 from companion.efficient import online_softmax_sum
 from companion.exercises import exercises, inputs
-from companion.exercises.checker import WrongAnswer, check
+from companion.exercises.checker import check
 
 BY_NAME = {exercise.name: exercise for exercise in exercises("complexity")}
 
@@ -149,14 +150,9 @@ AS_WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "mistake", "function"),
-    [pytest.param(*row, id=f"{row[0]}-{row[1]}-{number}") for number, row in enumerate(AS_WRITTEN)],
-)
+@as_written(AS_WRITTEN)
 def test_a_mistake_is_recognised_when_written_differently(name, mistake, function):
-    with pytest.raises(WrongAnswer) as caught:
-        check(BY_NAME[name], function)
-    assert caught.value.mistake == mistake
+    assert refused(BY_NAME[name], function).mistake == mistake
 
 
 def test_scores_far_apart_tell_a_careful_answer_from_one_that_overflows():

@@ -4,9 +4,10 @@ import math
 
 import pytest
 import torch
+from mistakes import as_written, refused
 
 from companion.exercises import exercises, inputs
-from companion.exercises.checker import WrongAnswer, check
+from companion.exercises.checker import check
 from companion.interpret import head_contributions, head_importance
 from companion.multihead import MultiHeadAttention, merge_heads, repeat_heads, split_heads
 
@@ -105,11 +106,6 @@ AS_WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "mistake", "function"),
-    [pytest.param(*row, id=f"{row[0]}-{row[1]}-{number}") for number, row in enumerate(AS_WRITTEN)],
-)
+@as_written(AS_WRITTEN)
 def test_a_mistake_is_recognised_when_written_differently(name, mistake, function):
-    with pytest.raises(WrongAnswer) as caught:
-        check(BY_NAME[name], function)
-    assert caught.value.mistake == mistake
+    assert refused(BY_NAME[name], function).mistake == mistake

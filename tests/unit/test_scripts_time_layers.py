@@ -74,12 +74,13 @@ def test_a_row_is_timed_without_gradients_and_keeps_every_run(script, monkeypatc
 
 
 def test_a_stopped_run_goes_on_where_it_was(script, tmp_path):
+    resume = importlib.import_module("resume")
     scratch = tmp_path / "_build" / "layers.json"
     row = Row("LSTM", "s", [1.0, 2.0, 3.0], {"batch": 1})
-    script.keep_rows(scratch, "now", {"LSTM, 1 x 64": row})
-    assert script.kept_rows(scratch, "now") == {"LSTM, 1 x 64": row}
-    assert script.kept_rows(scratch, "later") == {}
-    assert script.kept_rows(tmp_path / "nothing.json", "now") == {}
+    resume.keep_rows(scratch, "now", {"LSTM, 1 x 64": row})
+    assert resume.kept_rows(scratch, "now") == {"LSTM, 1 x 64": row}
+    assert resume.kept_rows(scratch, "later") == {}
+    assert resume.kept_rows(tmp_path / "nothing.json", "now") == {}
 
 
 def test_the_file_is_written_whole_and_a_part_of_the_rows_writes_none(script, monkeypatch, tmp_path, capsys):
