@@ -146,11 +146,18 @@ class DecoderCache:
         """The number of target positions seen so far, which is the position of the next token."""
         return self.layers[0].self.length
 
-    def reorder(self, rows: Int[Tensor, " rows"]) -> None:
-        """Keep the given rows of the batch in every layer, in that order; see :meth:`KeyValueCache.reorder`."""
+    def reorder(self, rows: Int[Tensor, " rows"], *, memory: bool = True) -> None:
+        """Keep the given rows of the batch in every layer, in that order; see :meth:`KeyValueCache.reorder`.
+
+        Args:
+            rows: for each row of the new batch, the row of the old one that it continues.
+            memory: ``False`` leaves the memory's keys and values where they are, which copies less and is right where
+                each row continues one with the same source.
+        """
         for layer in self.layers:
             layer.self.reorder(rows)
-            layer.cross.reorder(rows)
+            if memory:
+                layer.cross.reorder(rows)
 
 
 def _moved(old: Tensor | None, like: Tensor, length: int, room: int) -> Tensor:

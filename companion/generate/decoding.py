@@ -65,10 +65,15 @@ class Decoding:
             )
         return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
-    def reorder(self, rows: Int[Tensor, " rows"]) -> None:
-        """Go on with these rows of the batch, in this order."""
-        self.cache.reorder(rows)
-        if self.memory is not None:
+    def reorder(self, rows: Int[Tensor, " rows"], *, same_sources: bool = False) -> None:
+        """Go on with these rows of the batch, in this order.
+
+        Args:
+            rows: for each row of the new batch, the row of the old one that it continues.
+            same_sources: no row gets another source by that, so the memory stays where it is.
+        """
+        self.cache.reorder(rows, memory=not same_sources)
+        if self.memory is not None and not same_sources:
             self.memory = self.memory[rows]
             self.lengths = None if self.lengths is None else self.lengths[rows]
 

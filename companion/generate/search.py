@@ -101,7 +101,8 @@ def beam(
             break
         best, kept = best.topk(min(width, best.shape[1]))
         parent, written = parent.gather(1, kept), _rows(written, kept)
-        decoding.reorder((parent + alive * torch.arange(batch, device=parent.device)[:, None]).flatten())
+        rows = (parent + alive * torch.arange(batch, device=parent.device)[:, None]).flatten()
+        decoding.reorder(rows, same_sources=kept.shape[1] == alive)  # rows move only among those of one prompt
         log_p = decoding(written[..., -1].reshape(-1, 1)).log_softmax(-1).unflatten(0, (batch, -1)) + best[..., None]
     return done
 

@@ -66,8 +66,8 @@ FAULTS = [
     Fault(
         "the memory's keys stay with the old beams",
         CACHE,
-        "            layer.cross.reorder(rows)\n",
-        "",
+        "layer.cross.reorder(rows)",
+        "pass",
         cache("the_cache_of_a_decoder_reorders_every_layer"),
     ),
     Fault(

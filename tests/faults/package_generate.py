@@ -140,13 +140,20 @@ FAULTS = [
         "(token == end)",
         EXHAUSTIVE,
     ),
-    Fault("the cache is not reordered", SEARCH, "decoding.reorder(", "(lambda rows: None)(", ALONE, reason="Error"),
+    Fault("the cache is not reordered", SEARCH, "decoding.reorder(rows, ", "dict(", ALONE, reason="Error"),
     Fault(
         "the rows of the first prompt serve all",
         SEARCH,
         "parent + alive * torch.arange(batch, device=parent.device)[:, None]",
         "parent + 0 * torch.arange(batch, device=parent.device)[:, None]",
         ALONE,
+    ),
+    Fault(
+        "the memory is copied at each step",
+        SEARCH,
+        "same_sources=kept.shape[1] == alive",
+        "same_sources=False",
+        generate("a_beam_moves_the_memory_only_when_it_widens"),
     ),
     Fault(
         "the lengths are not reordered",

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from companion.cache import DecoderCache
 from companion.config import ModelConfig
 from companion.generate import beam, greedy, keep_top_k, keep_top_p, length_penalty, sample, search
 from companion.transformer import DecoderOnly, EncoderOnly, Transformer
@@ -226,6 +227,20 @@ def test_a_beam_translates_each_source_as_if_it_were_alone(translator):
     wanted = exhaustive(translator, STARTS[:1], 3, 0.6, source=SOURCE[:1, :2])
     (found,) = beam(translator, STARTS[:1], 3, width=99, end=END, source=SOURCE[:1, :2])
     assert found[0].tokens == wanted[0][2]
+
+
+def test_a_beam_moves_the_memory_only_when_it_widens(translator, monkeypatch):
+    moved, reorder = [], DecoderCache.reorder
+
+    def watched(cache, rows, *, memory=True):
+        moved.append((len(rows), memory))
+        reorder(cache, rows, memory=memory)
+
+    monkeypatch.setattr(DecoderCache, "reorder", watched)
+    beam(translator, STARTS, 5, width=3, end=END, source=SOURCE, source_lengths=SOURCE_LENGTHS)
+    assert moved[0] == (6, True)
+    assert len(moved) > 2
+    assert set(moved[1:]) == {(6, False)}
 
 
 def test_a_hypothesis_carries_the_probability_of_its_tokens(translator):
