@@ -68,6 +68,20 @@ FAULTS = [
         setup("notebooks_outside_the_repository_find_the_package_of_the_wheel"),
     ),
     Fault(
+        "Binder gets other weights than the tests ran with",
+        "postBuild",
+        "==0.1.0",
+        "",
+        setup("binder_gets_the_weights_that_the_tests_ran_with_and_so_does_who_reads_the_readme"),
+    ),
+    Fault(
+        "the tests of the exercises run twice",
+        TESTS,
+        ', *(f"--ignore={path}" for path in judge)]',
+        "]",
+        setup("each_file_of_tests_is_in_one_run_and_only_the_readers_pass_runs_it_again"),
+    ),
+    Fault(
         "notebooks may find any package",
         "scripts/outside.py",
         "if not found or not Path(found).resolve().is_relative_to(packages.resolve()):",
