@@ -9,13 +9,14 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "companion"
 LAYERS = [
-    {"config", "seeding"},
+    {"config", "seeding", "topics"},
     {"masks", "norm", "positional", "embedding", "feedforward", "recurrent", "cost"},
     {"attention", "efficient", "cache"},
     {"multihead"},
     {"encoder", "decoder"},
     {"transformer"},
-    {"pretrained", "tasks", "training", "generate", "interpret", "measure", "exercises", "claims", "answers"},
+    {"pretrained", "tasks", "training", "generate", "interpret", "measure", "exercises"}
+    | {"claims", "answers", "formulas"},
     {"plots"},
     {"widgets"},
 ]

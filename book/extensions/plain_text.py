@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pybtex.database import Entry, parse_file
-from questions import KINDS, LEVELS, Question, read_book
+from questions import KINDS, LEVELS, Question, read_book, topic_title
 
 _ROLE = re.compile(r"\{(?P<role>[a-z][\w:-]*)\}(?P<ticks>`+)(?P<text>.+?)(?P=ticks)", re.DOTALL)
 _CODE = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n.*?^(?P=fence)`*[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -152,12 +152,11 @@ def plain_book(book: Path) -> list[Question]:
 def as_json(book: Path) -> str:
     """Write the questions of a book as the text of ``book/questions.json``: the same bytes for the same notebooks."""
     questions = plain_book(book)
-    pages = Words(book).pages
     topics = dict.fromkeys(question.topic for question in questions)
     data = {
         "kinds": list(KINDS),
         "levels": {str(level): word for level, word in LEVELS.items()},
-        "topics": {topic: pages.get(topic, _spoken(topic).capitalize()) for topic in topics},
+        "topics": {topic: topic_title(topic) for topic in topics},
         "questions": [asdict(question) for question in questions],
     }
     return json.dumps(data, ensure_ascii=False, indent=1) + "\n"

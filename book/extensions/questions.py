@@ -28,29 +28,18 @@ matter of ``questions_page.py``, which the Sphinx extension ``questions`` loads.
 
 import json
 import re
+import runpy
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 KINDS = ("concept", "derive", "compute", "code", "debug")
 LEVELS = {1: "basic", 2: "solid", 3: "hard"}
 FIELDS = ("name", "kind", "level", "topic", "evidence")
-TOPICS = {
-    "history": "Before attention",
-    "attention": "Attention",
-    "multi-head": "Multi-head attention",
-    "positional-encoding": "Positional encoding",
-    "add-norm": "Residuals, norms, feed-forward",
-    "architecture": "The whole model",
-    "training": "Training",
-    "complexity": "Complexity",
-    "efficient-attention": "Efficient attention, long context",
-    "inference": "Inference",
-    "variants": "Variants and uses",
-    "theory": "Theory and limits",
-    "scaling": "Tokens, scale, fine-tuning",
-}
+_topics = runpy.run_path(str(Path(__file__).resolve().parents[2] / "companion" / "topics.py"))  # no torch is needed
+TOPICS: dict[str, str] = _topics["TOPICS"]
+topic_title: Callable[[str], str] = _topics["topic_title"]
 PARTS = {
     "short": "Short answer",
     "full": "On the whiteboard",

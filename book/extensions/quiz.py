@@ -19,6 +19,7 @@ How they look on the site is the matter of ``quiz_page.py``, which the Sphinx ex
 
 import math
 import re
+import runpy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,10 +28,7 @@ import yaml
 
 KINDS = {"choice": "choose", "number": "compute", "order": "put in order", "bug": "find the bug"}
 LEVELS = {1: "basic", 2: "solid", 3: "hard"}
-TOPICS = (  # the order of the book; a topic that is not a chapter comes after them
-    *("history", "attention", "multi-head", "positional-encoding", "add-norm", "architecture", "training"),
-    *("complexity", "efficient-attention", "inference", "variants", "theory", "scaling"),
-)
+TOPICS = tuple(runpy.run_path(str(Path(__file__).resolve().parents[2] / "companion" / "topics.py"))["TOPICS"])
 COMMON = ("id", "topic", "level", "kind", "question", "link")
 OWN = {  # the fields of each kind: those that it needs, then those that it may have
     "choice": (("options",), ("several",)),

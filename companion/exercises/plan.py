@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from companion.exercises.definition import TIERS, Exercise
+from companion.topics import TOPICS, topic_title
 
 MINUTES = {1: 10, 2: 20, 3: 35}  # an estimate for an exercise that gives none
 
@@ -26,7 +27,7 @@ class Step:
 
     @property
     def topic(self) -> str:
-        """Name of the chapter whose subject it practises."""
+        """Key of the topic that it practises; :data:`companion.topics.TOPICS` has its name."""
         return self.exercise.topic or self.exercise.chapter
 
     @property
@@ -45,12 +46,14 @@ class Plan:
 
     def __repr__(self) -> str:
         width = max(len(step.exercise.name) for step in self.steps)
-        lines = [f"{s.number:>3}  {s.exercise.name:<{width}}  {s.minutes:>3} min  {s.topic}" for s in self.steps]
+        lines = [
+            f"{s.number:>3}  {s.exercise.name:<{width}}  {s.minutes:>3} min  {topic_title(s.topic)}" for s in self.steps
+        ]
         return "\n".join(lines)
 
     def _repr_markdown_(self) -> str:
         rows = [
-            f"| {s.number} | {{ref}}`exr-{s.exercise.name}` | {s.topic.replace('-', ' ')} | {s.kind} | {s.minutes} |"
+            f"| {s.number} | {{ref}}`exr-{s.exercise.name}` | {topic_title(s.topic)} | {s.kind} | {s.minutes} |"
             for s in self.steps
         ]
         return "\n".join(["| No. | Drill | Topic | Task | Min. |", "|--:|:--|:--|:--|--:|", *rows])
@@ -70,7 +73,7 @@ def tier_of(exercise: Exercise, group: Sequence[Exercise]) -> int:
 
 
 def steps(chapters: Sequence[Sequence[Exercise]]) -> tuple[Step, ...]:
-    """Put the exercises of all chapters in one order: by tier, then by subject in the order of the book.
+    """Put the exercises of all chapters in one order: by tier, then by topic in the order of the book.
 
     Args:
         chapters: the exercises of each chapter, in the order of the book.
@@ -78,7 +81,7 @@ def steps(chapters: Sequence[Sequence[Exercise]]) -> tuple[Step, ...]:
     Returns:
         A step for each.
     """
-    order = {group[0].chapter: place for place, group in enumerate(chapters)}
+    order = {topic: place for place, topic in enumerate(TOPICS)}
     every = [(tier_of(exercise, group), exercise) for group in chapters for exercise in group]
     every.sort(key=lambda pair: (pair[0], order.get(pair[1].topic or pair[1].chapter, len(order))))
     return tuple(
