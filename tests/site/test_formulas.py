@@ -1,0 +1,46 @@
+"""The formula sheet in a browser: nothing cut on a phone, two to three sides of A4, links that lead somewhere."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+LINES = yaml.safe_load((Path(__file__).parents[2] / "book" / "formulas.yml").read_text("utf8"))
+PLACE = "book/formulas.html"
+CUT = """() => [...document.querySelectorAll('.formulas span.math')].filter((formula) => formula.tabIndex !== 0
+  && formula.querySelector('mjx-math').getBoundingClientRect().width > formula.getBoundingClientRect().width + 2)
+  .map((formula) => formula.closest('.formula').id)"""
+OUTSIDE = """() => [...document.querySelectorAll('.formulas mjx-math')].filter((formula) => {
+  const { left, right } = formula.getBoundingClientRect(), column = formula.closest('ul').getBoundingClientRect();
+  return left < column.left - 1 || right > column.right + 1; }).length"""
+pytestmark = pytest.mark.browser
+
+
+def seen(page: object, selector: str) -> int:
+    return page.eval_on_selector_all(selector, "found => found.filter((e) => e.checkVisibility()).length")
+
+
+def test_the_sheet_on_a_phone_and_on_paper(page: object, server: str, settle: Callable[[object], None]) -> None:
+    page.set_viewport_size({"width": 360, "height": 780})
+    page.goto(f"{server}/{PLACE}")
+    settle(page)
+    page.wait_for_function("document.querySelectorAll('.formulas mjx-math').length > 100")
+    page.wait_for_timeout(600)  # the page looks for what scrolls once the formulas are set
+    assert page.eval_on_selector_all(".formula", "found => found.map((e) => e.id)") == [
+        f"formula-{line['id']}" for line in LINES
+    ]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.evaluate(CUT) == []
+    assert page.locator(".formula-link a").count() == len(LINES)
+    assert seen(page, ".formula-say") == len(LINES)
+
+    page.set_viewport_size({"width": 718, "height": 1000})  # A4 without its margins
+    page.emulate_media(media="print")
+    assert page.evaluate(OUTSIDE) == 0
+    assert seen(page, ".formula") == len(LINES)
+    assert seen(page, ".bd-article :is(.cell, details, .formula-link)") == 0
+    assert seen(page, ":is(.bd-sidebar, .bd-header-article, .prev-next-area, .bd-footer)") == 0
+    paper = page.pdf(prefer_css_page_size=True)
+    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", paper)) <= 3
