@@ -1,5 +1,6 @@
 """The directive ``{mock-interview}``: every question of the book in folded lists, which ``mock.js`` draws from.
 
+The order is that of the index of questions: by topic, and in a topic the easier ones first.
 Sphinx renders the texts, so links and citations are those of any page, and the lists are readable without JavaScript.
 Formulas wait: they are marked so that MathJax passes them by when the page opens, and ``mock.js`` has each one set when
 its question is shown. A phone would otherwise typeset a thousand formulas that nobody looks at.
@@ -11,13 +12,13 @@ from pathlib import Path
 
 from docutils import nodes
 from docutils.statemachine import StringList
-from plain_text import Words
-from questions import LEVELS, Question, read_book
+from questions import LEVELS, TOPICS, Question, read_book, topic_title
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
+SCRIPTS = ("store", "mock-parts", "mock-kept", "mock-history", "mock-hold", "mock-report", "mock", "mock-coding")
 MARK = "<!-- mock interview -->"
 _FORMULA = 'class="math notranslate nohighlight"'
 _WAITING = 'class="math-waiting notranslate nohighlight"'
@@ -32,7 +33,7 @@ class folded_summary(nodes.General, nodes.Element):
 
 
 class piece(nodes.General, nodes.Element):
-    """A part of a question that the interview shows by itself: a ``<div data-part>``."""
+    """A ``<div>`` with the attributes in ``data``: a part of a question that is shown by itself, or a drill."""
 
 
 class MockInterview(SphinxDirective):
@@ -46,12 +47,11 @@ class MockInterview(SphinxDirective):
         except ValueError as error:
             raise ExtensionError(f"mock interview: {error}") from None
         self.env.metadata[self.env.docname]["mock-interview"] = "yes"
-        pages = Words(book).pages
         place = nodes.container(classes=["mock-lists"])
-        order = list(dict.fromkeys(question.topic for question in found))
-        found.sort(key=lambda question: order.index(question.topic))
+        order = list(dict.fromkeys([*TOPICS, *(question.topic for question in found)]))
+        found.sort(key=lambda question: (order.index(question.topic), question.level))
         for topic, group in groupby(found, key=lambda question: question.topic):
-            title = pages.get(topic, topic.replace("-", " ").capitalize())
+            title = topic_title(topic)
             boxes = [self._question(question) for question in group]
             head = folded_summary("", nodes.inline("", f"{title} "), nodes.inline("", f"({len(boxes)})"))
             place += folded("", head, *boxes, classes=["mock-topic"], data={"topic": topic, "title": title})
@@ -78,7 +78,7 @@ class MockInterview(SphinxDirective):
         return box
 
     def _piece(self, part: str, text: str, where: str) -> piece:
-        inner = piece("", part=part)
+        inner = piece("", data={"part": part})
         self.state.nested_parse(StringList(text.splitlines(), source=where), 0, inner)
         return inner
 
@@ -106,28 +106,31 @@ class MockInterview(SphinxDirective):
             if label.startswith("eq-"):
                 paragraph.insert(0, nodes.Text("Equation "))
             items += nodes.list_item("", paragraph)
-        return piece("", nodes.paragraph("", "Shown in", classes=["mock-part"]), items, part="evidence")
+        return piece("", nodes.paragraph("", "Shown in", classes=["mock-part"]), items, data={"part": "evidence"})
 
 
-class MockStage(SphinxDirective):
-    """The directive ``{mock-stage}``: where ``mock.js`` puts the interview; its content shows without JavaScript."""
+class Stage(SphinxDirective):
+    """``{mock-stage}`` and ``{coding-stage}``: where scripts put what they show; the content is for lack of them."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Return the place."""
-        place = nodes.container(classes=["mock-stage"])
+        place = nodes.container(classes=[self.name])
         self.state.nested_parse(self.content, self.content_offset, place)
         return [place]
 
 
+def _data(node: folded | piece) -> dict[str, str]:
+    return {f"data-{name}": str(value) for name, value in node["data"].items()}
+
+
 def _open_folded(self: object, node: folded) -> None:
-    data = {f"data-{name}": str(value) for name, value in node["data"].items()}
-    self.body.append(self.starttag(node, "details", "", **data))
+    self.body.append(self.starttag(node, "details", "", **_data(node)))
 
 
 def _open_piece(self: object, node: piece) -> None:
-    self.body.append(self.starttag(node, "div", "", **{"data-part": node["part"]}))
+    self.body.append(self.starttag(node, "div", "", **_data(node)))
 
 
 def _open_summary(self: object, node: folded_summary) -> None:
@@ -145,12 +148,14 @@ def on_page(app: Sphinx, page: str, template: str, context: dict[str, object], d
     before, lists, after = context["body"].split(MARK)
     context["body"] = before + re.sub(re.escape(_FORMULA), _WAITING, lists) + after
     app.add_css_file("css/mock.css")
-    for script in ("store", "mock"):
+    for script in SCRIPTS:
         app.add_js_file(f"js/{script}.js", loading_method="defer")
 
 
 def setup(app: Sphinx) -> dict[str, object]:
-    """Register the nodes, the directive and the step on the page."""
+    """Register the nodes, the directives and the step on the page."""
+    from drills_page import DrillList
+
     other = dict.fromkeys(("latex", "text", "man", "texinfo"), (_nothing, _nothing))
     for node, tag, visit in (
         (folded, "details", _open_folded),
@@ -163,6 +168,8 @@ def setup(app: Sphinx) -> dict[str, object]:
 
         app.add_node(node, html=(visit, close), **other)
     app.add_directive("mock-interview", MockInterview)
-    app.add_directive("mock-stage", MockStage)
+    app.add_directive("drill-list", DrillList)
+    for stage in ("mock-stage", "coding-stage"):
+        app.add_directive(stage, Stage)
     app.connect("html-page-context", on_page)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -13,12 +13,17 @@ from pathlib import Path
 
 import ipywidgets
 
+from companion.topics import topic_title
+from companion.widgets.choices import Choices
+
 __all__ = ["RATINGS", "MockInterview", "draw", "interview_questions"]
 
 RATINGS = ("No answer", "A part of it", "Right, with gaps", "Right and complete")
 """What the ratings 0, 1, 2 and 3 mean."""
 
+LEVELS = {1: "basic", 2: "solid", 3: "hard"}
 WEAK = 1  # a rating up to this one is to be repeated
+_CELL = 'style="text-align: left; padding: 0 1.5em 0 0"'
 _PARTS = (
     ("short", "Short answer", "Show the short answer"),
     ("full", "On the whiteboard", "Show the whiteboard answer"),
@@ -62,7 +67,7 @@ def draw(
         kinds: only these kinds; ``None`` allows all.
 
     Returns:
-        The questions in the order in which they are asked.
+        The questions as they are asked: by topic, in the order of ``questions``, and in a topic by level.
 
     Raises:
         ValueError: the number is not positive, a filter names what no question has, or no question fits.
@@ -79,7 +84,9 @@ def draw(
             fit = [question for question in fit if question[field] in allowed]
     if not fit:
         raise ValueError("no question fits all filters: got none to draw from. Allow more topics, levels or kinds.")
-    return random.Random(seed).sample(fit, min(number, len(fit)))
+    topics = list(dict.fromkeys(question["topic"] for question in questions))
+    drawn = random.Random(seed).sample(fit, min(number, len(fit)))
+    return sorted(drawn, key=lambda question: (topics.index(question["topic"]), question["level"]))
 
 
 class MockInterview(ipywidgets.VBox):
@@ -101,7 +108,7 @@ class MockInterview(ipywidgets.VBox):
         self._make_form(number, seed)
         self._make_room()
         self.message = ipywidgets.HTML()
-        self.results = ipywidgets.HTML()
+        self.results = ipywidgets.HTMLMath()
         super().__init__([self.form, self.room, self.message, self.results])
         self.room.layout.display = "none"
 
@@ -110,16 +117,15 @@ class MockInterview(ipywidgets.VBox):
         return f"MockInterview(number={self.number.value}, seed={self.seed.value})"
 
     def _make_form(self, number: int, seed: int) -> None:
-        def choice(field: str, name: str) -> ipywidgets.SelectMultiple:
+        def choice(field: str, title: str) -> Choices:
             values = list(dict.fromkeys(question[field] for question in self.questions))
-            values = sorted(values) if field == "level" else values
-            return ipywidgets.SelectMultiple(options=values, value=values, description=name, rows=min(len(values), 8))
+            if field == "level":
+                return Choices(title, [(level, f"{level}: {LEVELS[level]}") for level in sorted(values)])
+            spoken = topic_title if field == "topic" else str
+            return Choices(title, [(value, spoken(value)) for value in values])
 
-        self.topics, self.levels, self.kinds = (
-            choice("topic", "Topics"),
-            choice("level", "Levels"),
-            choice("kind", "Kinds"),
-        )
+        self.topics, self.levels = choice("topic", "Topics"), choice("level", "Levels")
+        self.kinds = choice("kind", "Kinds")
         self.number = ipywidgets.BoundedIntText(number, min=1, max=len(self.questions), description="Questions")
         self.seed = ipywidgets.IntText(seed, description="Seed")
         self.start_button = _button("Start the interview", self.start, "primary")
@@ -130,7 +136,9 @@ class MockInterview(ipywidgets.VBox):
         self.title = ipywidgets.HTML()
         self.asked, self.answers = ipywidgets.Output(), ipywidgets.Output()
         options = [(f"{value}: {word}", value) for value, word in enumerate(RATINGS)]
-        self.rating = ipywidgets.RadioButtons(options=options, value=None, description="Rating")
+        self.rating = ipywidgets.ToggleButtons(  # JupyterLab takes the arrow keys away from radio buttons
+            options=options, value=None, description="Rating", style={"button_width": "auto"}
+        )
         self.more_button = _button("", self.show_more)
         self.rate_button = _button("Next", self._rate_chosen, "primary")
         self.skip_button = _button("Skip", self.skip)
@@ -172,11 +180,12 @@ class MockInterview(ipywidgets.VBox):
         number = list(dict.fromkeys(one["name"] for one, _ in self.steps)).index(question["name"]) + 1
         total = len({one["name"] for one, _ in self.steps})
         follow = f", follow-up {at + 1} of {len(question['follow_ups'])}" if at >= 0 else ""
-        about = f"{question['topic']}, {question['kind']}, level {question['level']}"
+        about = f"{topic_title(question['topic'])}, {question['kind']}, level {question['level']}"
         self.title.value = f"<b>Question {number} of {total}{follow}</b> ({html.escape(about)})"
         _write(self.asked, question["question"] if at < 0 else question["follow_ups"][at][0])
         self.answers.outputs = ()
         self._offer()
+        self.more_button.focus()  # the button that was pressed may be gone, and the focus with it
 
     def _parts(self) -> list[tuple[str, str, str]]:
         """List what the present step can show: text, heading, words of the button."""
@@ -200,6 +209,7 @@ class MockInterview(ipywidgets.VBox):
             _write(self.answers, f"**{title}**\n\n{text}", after=self.answers.outputs)
             self.shown += 1
             self._offer()
+            (self.more_button if self.shown < len(parts) else self.rate_button).focus()
 
     def rate(self, rating: int) -> None:
         """Rate the answer to the present question, and go on to the next.
@@ -234,6 +244,7 @@ class MockInterview(ipywidgets.VBox):
         self.steps, self.position = [], 0
         self.form.layout.display, self.room.layout.display = None, "none"
         self.results.value = self._tables()
+        self.start_button.focus()
 
     def report(self) -> list[dict]:
         """Sum up the ratings so far.
@@ -258,11 +269,21 @@ class MockInterview(ipywidgets.VBox):
             return "<p>You rated no answer, so there is nothing to report.</p>"
         tables = []
         for field in ("topic", "kind"):
-            head = "".join(f"<th>{name}</th>" for name in (field, "answers", "average, 0 to 3", "repeat"))
-            cells = [(r["value"], r["answers"], r["average"], ", ".join(r["repeat"])) for r in rows if r["by"] == field]
-            body = "".join(f"<tr>{''.join(f'<td>{html.escape(str(cell))}</td>' for cell in row)}</tr>" for row in cells)
-            tables.append(f"<table><caption>By {field}</caption><tr>{head}</tr>{body}</table>")
-        return "<b>Report</b>" + "".join(tables)
+            head = "".join(f"<th {_CELL}>{name}</th>" for name in (field, "answers", "average, 0 to 3", "to repeat"))
+            spoken = topic_title if field == "topic" else str
+            found = [r for r in rows if r["by"] == field]
+            cells = [(spoken(r["value"]), r["answers"], r["average"], len(r["repeat"])) for r in found]
+            lines = ["".join(f"<td {_CELL}>{html.escape(str(cell))}</td>" for cell in row) for row in cells]
+            body = "".join(f"<tr>{line}</tr>" for line in lines)
+            tables.append(f'<table><caption style="text-align: left">By {field}</caption><tr>{head}</tr>{body}</table>')
+        return "<b>Report</b>" + "".join(tables) + self._to_repeat()
+
+    def _to_repeat(self) -> str:
+        """List the questions with a weak answer, and the page on which each stands."""
+        weak = {question["name"]: question for question, _, rating in self.ratings if rating <= WEAK}
+        lines = [html.escape(f"{q['question']} (book/{q['chapter']}.ipynb, {q['name']})") for q in weak.values()]
+        items = "".join(f"<li>{line}</li>" for line in lines)
+        return f"<b>What to repeat</b><ul>{items}</ul>" if weak else "<p>Nothing to repeat: all ratings are 2 or 3.</p>"
 
 
 def _button(words: str, action: Callable[[], None], style: str = "") -> ipywidgets.Button:

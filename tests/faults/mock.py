@@ -7,6 +7,12 @@ LISTS = "book/extensions/mock_page.py"
 LAB = "book/extensions/live_lab.py"
 NOTEBOOKS = "scripts/make_notebooks.py"
 BUILT = "_build/html/_static/js/mock.js"
+PARTS = "_build/html/_static/js/mock-parts.js"
+KEPT = "_build/html/_static/js/mock-kept.js"
+HISTORY = "_build/html/_static/js/mock-history.js"
+HOLD = "_build/html/_static/js/mock-hold.js"
+REPORT = "_build/html/_static/js/mock-report.js"
+CODING = "_build/html/_static/js/mock-coding.js"
 LATE = r"^(AssertionError|assert |Failed: DID NOT RAISE|.*Error)"
 
 
@@ -20,6 +26,10 @@ def page(*names: str) -> tuple[str, ...]:
 
 def site(*names: str) -> tuple[str, ...]:
     return tuple(f"tests/site/test_mock_interview.py::test_{name}" for name in names)
+
+
+def rounds(*names: str) -> tuple[str, ...]:
+    return tuple(f"tests/site/test_mock_rounds.py::test_{name}" for name in names)
 
 
 FAULTS = [
@@ -162,7 +172,7 @@ FAULTS = [
         LISTS,
         '        box += self._titled("full", "On the whiteboard", question.full, where)\n',
         "",
-        page("the_lists_hold_each_question_under_its_topic"),
+        page("the_lists_hold_each_question_by_topic_in_the_order_of_the_index_the_easier_first"),
     ),
     Fault(
         "a question in the lists does not link to its chapter",
@@ -174,43 +184,43 @@ FAULTS = [
     # the built page
     Fault(
         "the timer runs on behind the answer",
-        BUILT,
-        "stopped ||= performance.now(); clearInterval(clock);",
+        PARTS,
+        "      stopped ||= performance.now();\n      clearInterval(running);\n",
         "",
         site("the_timer_can_be_hidden_and_stays_hidden"),
     ),
     Fault(
         "the follow-ups are asked in reverse",
-        BUILT,
+        KEPT,
         "[-1, ...question.followUps.keys()]",
         "[-1, ...[...question.followUps.keys()].reverse()]",
         site("an_interview_asks_each_drawn_question_and_then_its_follow_ups_in_order"),
     ),
     Fault(
         "an answer that is not rated counts as 0",
-        BUILT,
-        "      if (!given) {\n",
-        "      if (!given && false) {\n",
+        PARTS,
+        "    if (chosen) return Number(chosen.value);\n",
+        "    return Number(chosen?.value ?? 0);\n",
         site("without_a_rating_the_interview_asks_for_one"),
         reason=LATE,
     ),
     Fault(
         "a rating of one counts as known on the page",
-        BUILT,
-        "const WEAK = 1;",
-        "const WEAK = 0;",
+        PARTS,
+        "mock.WEAK = 1;",
+        "mock.WEAK = 0;",
         site("ratings_are_kept_and_the_weak_ones_can_be_asked_again"),
     ),
     Fault(
         "what was kept is trusted",
-        BUILT,
-        "Array.isArray(row) && row.every(isRating)",
+        KEPT,
+        "Array.isArray(row) && row.every(fits)",
         "Array.isArray(row)",
         site("what_was_kept_is_not_trusted"),
     ),
     Fault(
         "the focus stays on a button that is gone",
-        BUILT,
+        PARTS,
         "    if (title) title.focus();\n",
         "",
         site("an_interview_works_by_keyboard_alone_and_fits"),
@@ -219,16 +229,16 @@ FAULTS = [
     Fault(
         "formulas of an opened question stay as they were written",
         BUILT,
-        'if (event.target.matches(".mock-question")) typeset(event.target);',
+        'if (event.target.matches(".mock-question")) mock.typeset(event.target);',
         'if (event.target.matches(".mock-question")) return;',
         site("the_page_is_small_and_no_formula_is_set_before_its_question_is_shown"),
         reason=LATE,
     ),
     Fault(
         "the average is that of the last answers",
-        BUILT,
-        "const mean = rows.reduce((sum, row) => sum + row.rating, 0) / rows.length;",
-        "const mean = rows.at(-1).rating;",
+        PARTS,
+        "rows.reduce((sum, row) => sum + row.rating, 0) / rows.length;",
+        "rows.at(-1).rating;",
         site("the_report_counts_and_averages_by_topic_and_kind_and_names_what_to_repeat"),
     ),
     Fault(
@@ -241,7 +251,7 @@ FAULTS = [
     ),
     Fault(
         "the button that takes all topics away says nothing",
-        BUILT,
+        PARTS,
         'set.dispatchEvent(new Event("input", { bubbles: true }));',
         "",
         site("all_topics_or_none_are_chosen_by_keyboard"),
@@ -249,8 +259,117 @@ FAULTS = [
     Fault(
         "an interview that goes on has lost its ratings",
         BUILT,
-        "hold(list, index, done)",
-        "hold(list, index)",
+        "hold(list, { pool, target }, index, done)",
+        "hold(list, { pool, target }, index)",
         site("an_interview_survives_a_reload_and_can_be_discarded"),
+    ),
+    # target times, past interviews, the coding round
+    Fault(
+        "the time is told at every tick",
+        PARTS,
+        "      if (told >= part) return;\n",
+        "",
+        rounds("the_target_time_is_told_by_half_and_in_full_once_each_and_compared_in_the_report"),
+    ),
+    Fault(
+        "a follow-up gets the time of its question",
+        HOLD,
+        "const FOLLOW_UP = 0.5;",
+        "const FOLLOW_UP = 1;",
+        rounds("the_target_time_is_told_by_half_and_in_full_once_each_and_compared_in_the_report"),
+    ),
+    Fault(
+        "any target time is taken",
+        BUILT,
+        "if (bad) return { field };",
+        "",
+        rounds("the_target_time_is_told_by_half_and_in_full_once_each_and_compared_in_the_report"),
+        reason=LATE,
+    ),
+    Fault(
+        "three averages that rise are called a rise",
+        HISTORY,
+        "const RARE = 0.05;",
+        "const RARE = 0.5;",
+        rounds("a_rise_is_said_only_where_few_orders_are_as_one_sided"),
+    ),
+    Fault(
+        "only orders that rise are counted",
+        HISTORY,
+        "asClear += Math.abs(sum) >= bound;",
+        "asClear += sum >= bound;",
+        rounds("a_rise_is_said_only_where_few_orders_are_as_one_sided"),
+    ),
+    Fault(
+        "past interviews pile up",
+        KEPT,
+        ".slice(-MOST)",
+        "",
+        rounds("past_interviews_are_listed_the_newest_first_capped_and_merged_without_doubles"),
+    ),
+    Fault(
+        "interviews on questions that are repeated are compared",
+        HISTORY,
+        'pool === "weak" || pool === "again"',
+        'pool === "weak"',
+        rounds("past_interviews_are_listed_the_newest_first_capped_and_merged_without_doubles"),
+    ),
+    Fault(
+        "an interview without a rating is entered",
+        REPORT,
+        "    if (done.length) {\n      enter(done, given);\n",
+        "    enter(done, given);\n    if (done.length) {\n",
+        rounds("an_interview_without_a_rating_leaves_no_entry"),
+        reason=LATE,
+    ),
+    Fault(
+        "what is drawn is asked in the order of the draw",
+        PARTS,
+        ".sort((one, other) => one - other)",
+        "",
+        rounds("drawn_questions_keep_the_order_of_the_lists"),
+    ),
+    Fault(
+        "the clock of a drill stops while the reader is away",
+        CODING,
+        "used + (Date.now() - Date.parse(at)) / 1000",
+        "used",
+        rounds("a_coding_round_is_drawn_timed_rated_resumed_and_reported_by_keyboard"),
+    ),
+    Fault(
+        "a damaged coding round is offered",
+        KEPT,
+        "round: opened(kept.round) ? kept.round : null",
+        "round: kept.round ?? null",
+        rounds("what_was_kept_of_a_coding_round_is_not_trusted"),
+        reason=LATE,
+    ),
+    Fault(
+        "the questions of a topic are not put in the order of their levels",
+        LISTS,
+        "(order.index(question.topic), question.level)",
+        "order.index(question.topic)",
+        page("the_lists_hold_each_question_by_topic_in_the_order_of_the_index_the_easier_first"),
+    ),
+    Fault(
+        "the widget asks in the order of the draw",
+        WIDGET,
+        'return sorted(drawn, key=lambda question: (topics.index(question["topic"]), question["level"]))',
+        "return drawn",
+        unit("what_is_drawn_keeps_the_order_of_topics_and_then_of_levels"),
+    ),
+    Fault(
+        "the focus of the notebook is lost with the button",
+        WIDGET,
+        "        self.more_button.focus()  #",
+        "        #",
+        unit("the_focus_goes_to_the_button_that_comes_next"),
+    ),
+    Fault(
+        "the report of the notebook names no page",
+        WIDGET,
+        "(book/{q['chapter']}.ipynb, {q['name']})",
+        "({q['name']})",
+        unit("the_report_averages_by_topic_and_kind_and_names_what_to_repeat"),
     ),
 ]

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import ipywidgets
 import pytest
 
 from companion.widgets import MockInterview, draw, interview_questions
@@ -12,6 +13,7 @@ from companion.widgets.mock_interview import RATINGS
 def question(name, topic="attention", level=1, kind="concept", follow_ups=2):
     return {
         "name": name,
+        "chapter": f"page-of-{name}",
         "topic": topic,
         "level": level,
         "kind": kind,
@@ -67,10 +69,15 @@ def test_an_installed_package_reads_its_own_copy(tmp_path, monkeypatch):
 
 
 def test_the_same_seed_draws_the_same_questions_and_none_twice():
-    drawn = [names(draw(QUESTIONS, number=5, seed=seed)) for seed in range(20)]
-    assert drawn == [names(draw(QUESTIONS, number=5, seed=seed)) for seed in range(20)]
-    assert all(sorted(found) == ["a", "b", "c", "d", "e"] for found in drawn)
-    assert len({tuple(found) for found in drawn}) > 10
+    drawn = [names(draw(QUESTIONS, number=3, seed=seed)) for seed in range(40)]
+    assert drawn == [names(draw(QUESTIONS, number=3, seed=seed)) for seed in range(40)]
+    assert all(len(set(found)) == 3 for found in drawn)
+    assert len({tuple(found) for found in drawn}) == 10  # all subsets of 3 of 5
+
+
+def test_what_is_drawn_keeps_the_order_of_topics_and_then_of_levels():
+    assert names(draw(QUESTIONS[::-1], number=5, seed=0)) == ["e", "a", "d", "b", "c"]
+    assert {tuple(names(draw(QUESTIONS, number=5, seed=seed))) for seed in range(9)} == {("a", "d", "b", "c", "e")}
 
 
 def test_filters_leave_only_what_fits():
@@ -159,8 +166,12 @@ def test_the_report_averages_by_topic_and_kind_and_names_what_to_repeat():
         "repeat": [],
     }
     assert sorted(rows["kind", "derive"]["repeat"]) == ["b", "d"]
-    assert "<td>1.86</td>" in interview.results.value
+    assert ">1.86</td>" in interview.results.value
     assert interview.results.value.count("<table>") == 2
+    listed = interview.results.value.split("<ul>")[1]
+    assert listed.count("<li>") == 2
+    assert "What is b? (book/page-of-b.ipynb, b)" in listed
+    assert "What is d? (book/page-of-d.ipynb, d)" in listed
 
 
 def test_a_rating_of_one_is_to_be_repeated_and_a_rating_of_two_is_not(interview):
@@ -205,6 +216,44 @@ def test_a_form_that_fits_no_question_says_so(interview):
     interview.start_button.click()
     assert interview.asking is False
     assert "no question fits all filters" in interview.message.value
+
+
+def test_the_focus_goes_to_the_button_that_comes_next(interview, monkeypatch):
+    focused = []
+    monkeypatch.setattr(ipywidgets.Button, "focus", lambda self: focused.append(self.description))
+    interview.kinds.value = ("concept",)
+    interview.start_button.click()
+    for _ in range(3):
+        interview.more_button.click()
+    interview.finish_button.click()
+    shown = [f"Show the {words}" for words in ("short answer", "whiteboard answer", "common wrong answer")]
+    assert focused == [*shown, "Next", "Start the interview"]
+
+
+def test_a_good_interview_leaves_nothing_to_repeat(interview):
+    interview.start()
+    interview.rate(2)
+    interview.finish()
+    assert "Nothing to repeat" in interview.results.value
+
+
+def test_the_levels_have_words_and_every_topic_shows(interview):
+    assert [box.description for box in interview.levels.boxes.values()] == ["1: basic", "2: solid", "3: hard"]
+    assert interview.topics.value == ("attention", "training", "complexity")
+    interview.topics.boxes["training"].value = False
+    assert interview.topics.value == ("attention", "complexity")
+
+
+def test_no_control_needs_the_arrow_keys(interview):
+    """JupyterLab takes them for its own cells, wherever the focus is on a control that holds no text."""
+    found, waiting = [], [interview]
+    while waiting:
+        widget = waiting.pop()
+        found.append(widget)
+        waiting += getattr(widget, "children", ())
+    taken = (ipywidgets.RadioButtons, ipywidgets.Select, ipywidgets.SelectMultiple, ipywidgets.Dropdown)
+    assert len(found) > 20
+    assert [widget for widget in found if isinstance(widget, taken)] == []
 
 
 def test_the_ratings_have_words_as_well_as_numbers(interview):
