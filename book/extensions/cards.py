@@ -19,13 +19,15 @@ from pathlib import Path
 
 import genanki
 from card_html import card_html, card_line
-from plain_text import Words, plain_book
-from questions import LEVELS, Question
+from plain_text import plain_book
+from questions import LEVELS, Question, topic_title
 
 NAME = "transformers-tested"
 DECK = "Transformers, tested"
 EPOCH = 1_767_225_600  # the start of 2026: the time of an edition whose commit is not known
 FIRST_ID = 1_767_225_600_000  # of notes and cards; Anki knows a note by its guid, whatever its number
+FEWEST_WORDS = 5  # of an answer
+SOURCES = ("book/questions.json", "book/extensions/cards.py", "book/extensions/card_html.py")  # what decides the texts
 COLUMNS = ("name", "follow_up_of", "kind", "level", "topic", "front", "back", "tags")
 _STYLE = """.card { font: 18px/1.5 sans-serif; margin: 0 auto; max-width: 40em; padding: 0 12px; text-align: left; }
 .about { font-size: 14px; opacity: .8; }
@@ -98,16 +100,34 @@ def cards(book: Path) -> list[Card]:
         The cards in the order of the book.
 
     Raises:
-        ValueError: a question holds what a card cannot show.
+        ValueError: a question holds what a card cannot show, or an answer has too few words.
     """
-    pages = Words(book).pages
-    return [card for question in plain_book(book) for card in _cards(question, pages)]
+    found = plain_book(book)
+    refuse_short(found)
+    return [card for question in found for card in _cards(question)]
 
 
-def _cards(question: Question, pages: dict[str, str]) -> list[Card]:
+def refuse_short(questions: list[Question], fewest: int = FEWEST_WORDS) -> None:
+    """Refuse answers of so few words that they teach nothing, such as "No."; all of them in one message.
+
+    Raises:
+        ValueError: an answer, to a question or to a follow-up, has fewer than ``fewest``.
+    """
+    short = []
+    for question in questions:
+        answers = {"short": question.short, "common-mistake": question.common_mistake}
+        answers |= {f"follow-up {number}": answer for number, (_, answer) in enumerate(question.follow_ups, 1)}
+        where = f"{question.chapter}, {question.name}"
+        short += [f"{where}, {part}: {text!r}" for part, text in answers.items() if len(text.split()) < fewest]
+    if short:
+        raise ValueError(
+            f"an answer on a card has at least {fewest} words: got {'; '.join(short)}. Say why, or when not."
+        )
+
+
+def _cards(question: Question) -> list[Card]:
     where = f"{question.chapter}, {question.name}"
-    title = pages.get(question.topic, question.topic.replace("-", " ").capitalize())
-    about = card_line(f"{title} · {question.kind} · {LEVELS[question.level]}", where)
+    about = card_line(f"{topic_title(question.topic)} · {question.kind} · {LEVELS[question.level]}", where)
     common = {"kind": question.kind, "level": question.level, "topic": question.topic}
     asked = card_line(question.question, where)
     short, full, mistake = (card_html(text, where) for text in (question.short, question.full, question.common_mistake))
@@ -163,7 +183,7 @@ def deck(made: list[Card], edition: int = EPOCH) -> bytes:
 
 
 def edition(root: Path) -> int:
-    """Say when the questions were last changed, by the commit that did it; a fixed time where git cannot tell.
+    """Say when the cards were last changed, by the commit that did it; a fixed time where git cannot tell.
 
     Args:
         root: the folder of the repository. ``SOURCE_DATE_EPOCH`` in the environment comes first.
@@ -171,7 +191,7 @@ def edition(root: Path) -> int:
     given = os.environ.get("SOURCE_DATE_EPOCH", "").strip()
     if given.isdecimal():
         return int(given)
-    command = ["git", "-C", str(root), "log", "-1", "--format=%ct", "--", "book/questions.json"]
+    command = ["git", "-C", str(root), "log", "-1", "--format=%ct", "--", *SOURCES]
     try:
         said = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     except OSError:

@@ -101,8 +101,8 @@ FAULTS = [
     Fault(
         "the last follow-up has no card",
         CARDS,
-        "enumerate(question.follow_ups, 1)",
-        "enumerate(question.follow_ups[:-1], 1)",
+        "for number, (further, answer) in enumerate(question.follow_ups, 1)",
+        "for number, (further, answer) in enumerate(question.follow_ups[:-1], 1)",
         cards("the_deck_holds_each_question_and_each_follow_up_as_a_note_with_one_card"),
     ),
     Fault(
@@ -189,5 +189,26 @@ FAULTS = [
         "        (folder / name).write_bytes(data)\n",
         '        (folder / name).write_bytes(data if name.endswith("apkg") else b"")\n',
         page("the_page_of_the_cards_counts_them_and_offers_both_files"),
+    ),
+    Fault(
+        "a card answers in one word",
+        CARDS,
+        "    if short:\n",
+        "    if short and not questions:\n",
+        cards("answers_of_a_few_words_are_refused_all_in_one_message"),
+    ),
+    Fault(
+        "the answers of follow-ups may be short",
+        CARDS,
+        "answers |= {f",
+        "dict() | {f",
+        cards("answers_of_a_few_words_are_refused_all_in_one_message"),
+    ),
+    Fault(
+        "the topic on a card is the name of its file",
+        CARDS,
+        'card_line(f"{topic_title(question.topic)} ·',
+        'card_line(f"{question.topic} ·',
+        cards("the_topic_on_a_card_has_the_title_of_the_index"),
     ),
 ]

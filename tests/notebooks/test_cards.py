@@ -228,3 +228,26 @@ def test_the_command_writes_both_files(tmp_path, capsys, monkeypatch, cards):
     found = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     assert found == cards.files(BOOK)
     assert "transformers-tested.apkg" in capsys.readouterr().out
+
+
+def test_answers_of_a_few_words_are_refused_all_in_one_message(cards, questions):
+    text = (BOOK / "questions.json").read_text("utf8")
+    first = json.loads(text)["questions"][0]
+    made = questions.Question(**(first | {"follow_ups": (("Why?", "It is so, and always was."), ("And?", "No."))}))
+    other = questions.Question(**(first | {"name": "q-other", "short": "Four words are few.", "follow_ups": ()}))
+    cards.refuse_short([other], fewest=4)
+    message = (
+        rf"an answer on a card has at least 5 words: got {first['chapter']}, {first['name']}, follow-up 2: 'No\.'; "
+        rf"{first['chapter']}, q-other, short: 'Four words are few\.'\. Say why, or when not\."
+    )
+    with pytest.raises(ValueError, match=message):
+        cards.refuse_short([made, other])
+
+
+def test_the_topic_on_a_card_has_the_title_of_the_index(made, questions):
+    assert {card.fields[0].split(" · ")[0] for card in made} == {questions.TOPICS[card.topic] for card in made}
+
+
+def test_a_change_of_what_makes_the_cards_is_a_later_edition(cards):
+    assert set(cards.SOURCES) == {"book/questions.json", "book/extensions/cards.py", "book/extensions/card_html.py"}
+    assert all((ROOT / name).is_file() for name in cards.SOURCES)
