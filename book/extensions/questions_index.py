@@ -17,6 +17,8 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode, set_source_info
 
 LINK = "interview-question"
+SHARED = ("store.js", "practice.js")  # what the reader did, for the scripts of a page
+SCRIPTS = {"interview-question": "question-rating.js", "question-index": "questions.js", "study-plan": "plans.js"}
 WORDS_A_MINUTE = 175  # the slow end of what Brysbaert (2019) gives for most adults and English non-fiction
 MINUTES_A_QUESTION = 5  # our assumption: to say an answer aloud, and to compare it
 
@@ -57,15 +59,18 @@ class QuestionCount(SphinxRole):
 
 
 def minutes(env: BuildEnvironment, words: str) -> int:
-    """Estimate the minutes that it takes to ``read`` chapters, or to answer the ``questions`` of topics.
+    """Estimate the minutes to ``read`` chapters, or to answer the ``questions`` of topics, all or those of some levels.
 
     Raises:
         ValueError: the first word is neither, or a chapter or topic is unknown.
     """
     what, *names = words.split()
-    if what == "questions" and names:
+    levels = [name for name in names if name.isdecimal()]
+    topics = [name for name in names if name not in levels]
+    if what == "questions" and topics:
         found = [item for _, item in gather(env)]
-        return MINUTES_A_QUESTION * sum(count(found, name) for name in names)
+        wanted = [f"{topic} {level}" for topic in topics for level in levels or [""]]
+        return MINUTES_A_QUESTION * sum(count(found, words) for words in wanted)
     pages = {Path(page).name: Path(env.doc2path(page)) for page in env.found_docs}
     missing = [name for name in names if pages.get(name, Path()).suffix != ".ipynb"]
     if what != "read" or not names or missing:
@@ -76,7 +81,7 @@ def minutes(env: BuildEnvironment, words: str) -> int:
 
 
 class StudyMinutes(SphinxRole):
-    """The role ``{study-minutes}`read attention```, or ``questions attention inference``."""
+    """The role ``{study-minutes}`read attention```, ``questions attention`` or ``questions attention 1 2``."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the number, with its unit."""
@@ -84,6 +89,13 @@ class StudyMinutes(SphinxRole):
             return [nodes.Text(f"{minutes(self.env, self.text)} min")], []
         except ValueError as error:
             return [], [self.inliner.reporter.error(str(error))]
+
+
+def without_links(text: nodes.Element) -> nodes.Element:
+    """Keep the words of every link in a text, which becomes a link itself."""
+    for link in [*text.findall(addnodes.pending_xref), *text.findall(nodes.reference)]:
+        link.replace_self(link.children)
+    return text
 
 
 class QuestionIndex(SphinxDirective):
@@ -100,7 +112,9 @@ class QuestionIndex(SphinxDirective):
         for topic, title in TOPICS.items():
             here = sorted(((doc, item) for doc, item in found if item.topic == topic), key=lambda pair: pair[1].level)
             if here:
-                group = nodes.container(classes=["question-group", f"topic-{topic}"])
+                name = f"index-{topic}"
+                group = nodes.container(ids=[name], classes=["question-group", f"topic-{topic}"])
+                self.env.get_domain("std").note_hyperlink_target(name, self.env.docname, name, title)
                 group += self._heading(f"{title} ({len(here)})")
                 entries = nodes.bullet_list(classes=["question-entries"])
                 entries.extend(self._entry(doc, item) for doc, item in here)
@@ -122,7 +136,9 @@ class QuestionIndex(SphinxDirective):
         lines = ["```{list-table}", ":header-rows: 1", ":class: question-counts", ""]
         for row in rows:
             lines += [f"{'  -' if number else '* -'} {cell}" for number, cell in enumerate(row)]
-        box = nodes.container()
+        hint = "The table is wider than a narrow screen: it scrolls sideways, and the topics stay."
+        box = nodes.container("", nodes.paragraph(hint, hint, classes=["question-sideways"]))
+        set_source_info(self, box[0])
         self.state.nested_parse(StringList([*lines, "```"], source=self.get_source_info()[0]), 0, box)
         return box.children
 
@@ -136,7 +152,7 @@ class QuestionIndex(SphinxDirective):
     def _entry(self, docname: str, item: Question) -> nodes.list_item:
         """One question: a link to where it stands, its kind and its level."""
         words, messages = self.state.inline_text(item.question, self.lineno)
-        text = nodes.inline("", "", *words)
+        text = without_links(nodes.inline("", "", *words))
         link = addnodes.pending_xref(
             "", text, refdomain="", reftype=LINK, reftarget=item.name, refdoc=self.env.docname, refwarn=True
         )
@@ -163,9 +179,13 @@ def resolve(
 
 
 def add_script(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """Load the filter on pages that have an index, and on no other."""
-    if doctree is not None and any("question-index" in box["classes"] for box in doctree.findall(nodes.container)):
-        app.add_js_file("js/questions.js", defer="defer")
+    """Load the scripts of questions, of their index and of plans on pages that have them, and on no others."""
+    if doctree is None:
+        return
+    boxes = [name for box in doctree.findall(nodes.Element) for name in box.get("classes", [])]
+    scripts = [script for name, script in SCRIPTS.items() if name in boxes]
+    for script in [*SHARED, *scripts] if scripts else []:
+        app.add_js_file(f"js/{script}", loading_method="defer")
 
 
 def register(app: Sphinx) -> None:

@@ -7,20 +7,20 @@ translate it.
 """
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import yaml
 from docutils import nodes
 from docutils.statemachine import StringList
+from questions import topic_title
 from quiz import KINDS, LEVELS, Item, Number, Option, read_quiz
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
-SCRIPTS = ("store.js", "quiz-logic.js", "quiz-item.js", "quiz-progress.js", "quiz-exam.js", "quiz.js")
+SCRIPTS = ("store.js", "practice.js", "quiz-logic.js", "quiz-item.js", "quiz-progress.js", "quiz-exam.js", "quiz.js")
 
 
 class quiz_element(nodes.General, nodes.Element):
@@ -58,29 +58,20 @@ class Quiz(SphinxDirective):
             items = read_quiz(folder)
         except ValueError as error:
             raise self.error(str(error)) from None
-        titles, self.claims = self._titles(), self._claims(folder.parent / "claims.yml")
+        self.claims = self._claims(folder.parent / "claims.yml")
         result: list[nodes.Node] = [element("div", "quiz-desk", data_items=len(items))]
         for topic in dict.fromkeys(item.topic for item in items):
             chosen = [item for item in items if item.topic == topic]
             self.env.note_dependency(str(chosen[0].source))
-            title = titles.get(topic, topic.replace("-", " ").capitalize())
+            title = topic_title(topic)
             section = nodes.section("", ids=[f"quiz-topic-{topic}"], names=[], classes=["quiz-topic"])
+            self.env.get_domain("std").note_hyperlink_target(
+                section["ids"][0], self.env.docname, section["ids"][0], title
+            )
             section += self._placed(nodes.title(title, title), chosen[0])
             section.extend(self._item(item, f"{title}, {number}") for number, item in enumerate(chosen, 1))
             result.append(section)
         return result
-
-    def _titles(self) -> dict[str, str]:
-        """Read the titles of the chapters from their sources: a topic that is a chapter has its title."""
-        table = Path(self.env.srcdir, "_toc.yml")
-        if not table.exists():
-            return {}
-        self.env.note_dependency(str(table))
-        parts = (yaml.safe_load(table.read_text("utf8")) or {}).get("parts", [])
-        files = [Path(chapter["file"]) for part in parts for chapter in part["chapters"]]
-        sources = {path.stem: Path(self.env.srcdir, path).with_suffix(".md") for path in files}
-        found = {name: re.search(r"^# (.+)$", path.read_text("utf8"), re.MULTILINE) for name, path in sources.items()}
-        return {name: title[1].strip() for name, title in found.items() if title}
 
     def _claims(self, path: Path) -> dict[str, str]:
         """Read what the claims say, by label. A claim may be wrong, so a link must not read as if it were a fact."""

@@ -37,7 +37,7 @@ TEXT = r"""# Chapter one
 :topic: one
 :evidence: sec-one
 :::{short}
-It is $s$, {cite:p}`who1999what`.
+It is always $s$, {cite:p}`who1999what`.
 :::
 :::{full}
 $$ a = b $$
@@ -45,11 +45,11 @@ $$ a = b $$
 See {ref}`there <sec-one>`.
 :::
 :::{follow-ups}
-1. **And $t$?** It is $u$.
-2. **Then?** Nothing.
+1. **And $t$?** It is exactly $u$, no more.
+2. **Then?** Nothing follows from it here.
 :::
 :::{common-mistake}
-The wrong one.
+The wrong one of the two.
 :::
 ::::
 
@@ -57,22 +57,25 @@ The wrong one.
 :name: q-else
 :kind: concept
 :level: 1
-:topic: masks
+:topic: attention
 :evidence: sec-one
 :::{short}
-This.
+This and no other thing.
 :::
 :::{full}
-That.
+That is all there is.
 :::
 :::{follow-ups}
-1. **More?** No.
+1. **More?** No, that is all there is.
 :::
 :::{common-mistake}
-None.
+Everything else that one hears.
 :::
 ::::
 """
+EASY = TEXT[TEXT.index("::::{interview-question} What else?") :]
+EASY = EASY.replace("q-else", "q-easy").replace(":topic: attention", ":topic: one").replace("else", "easy")
+TEXT += "\n" + EASY
 LAB = """```{mock-stage}
 Without JavaScript.
 ```
@@ -150,24 +153,25 @@ def lab():
         yield importlib.import_module("live_lab")
 
 
-def test_the_lists_hold_each_question_under_its_topic(built):
+def test_the_lists_hold_each_question_by_topic_in_the_order_of_the_index_the_easier_first(built):
     page = built.page("lab")
     found = re.findall(r'<details class="mock-(topic|question)" ([^>]*)>', page)
     data = [(kind, dict(re.findall(r'data-(\w+)="([^"]*)"', text))) for kind, text in found]
     assert data == [
+        ("topic", {"topic": "attention", "title": "Attention"}),
+        ("question", {"name": "q-else", "kind": "concept", "level": "1", "topic": "attention"}),
         ("topic", {"topic": "one", "title": "One"}),
+        ("question", {"name": "q-easy", "kind": "concept", "level": "1", "topic": "one"}),
         ("question", {"name": "q-why", "kind": "derive", "level": "2", "topic": "one"}),
-        ("topic", {"topic": "masks", "title": "Masks"}),
-        ("question", {"name": "q-else", "kind": "concept", "level": "1", "topic": "masks"}),
     ]
-    parts = re.findall(r'data-part="([\w-]+)"', page.split("mock-question")[1])
+    parts = re.findall(r'data-part="([\w-]+)"', page.split('<details class="mock-question"')[3])
     assert parts == ["short", "full", "mistake", "follow-up", "answer", "follow-up", "answer", "evidence"]
 
 
 def test_links_and_citations_in_the_lists_lead_to_their_pages(built):
-    page = built.page("lab").split('<details class="mock-topic"')[1]
+    page = built.page("lab").split('<details class="mock-topic"')[2]
     assert 'href="one.html#q-why"' in page
-    assert page.count('href="one.html#sec-one"') == 2  # in the whiteboard answer, and as evidence
+    assert page.count('href="one.html#sec-one"') == 3  # in a whiteboard answer, and as evidence of both questions
     assert 'href="refs.html#' in page
 
 
@@ -186,9 +190,10 @@ def test_formulas_in_the_lists_wait_and_others_do_not(built):
 
 
 def test_only_the_page_of_the_interview_loads_its_scripts(built):
-    for name in ("store", "mock"):
+    assert "js/store.js" in built.page("one")  # which has questions to rate
+    for name in ("store", "mock-parts", "mock-kept", "mock-history", "mock-hold", "mock-report", "mock", "mock-coding"):
         assert len(re.findall(rf'<script defer="defer" src="[^"]*js/{name}\.js', built.page("lab"))) == 1
-        assert f"js/{name}.js" not in built.page("one")
+        assert "js/mock.js" not in built.page("one")
     assert "css/mock.css" in built.page("lab")
     assert "css/mock.css" not in built.page("one")
 
@@ -234,7 +239,7 @@ def test_a_live_lab_links_to_binder_and_colab_where_the_address_is_known(lab):
 
 def test_the_page_of_the_cards_counts_them_and_offers_both_files(built):
     page = built.page("cards")
-    assert "5, 2, 3." in page
+    assert "7, 3, 4." in page
     links = re.findall(r'<a href="([^"]+)" download="([^"]+)">', page)
     assert [name for _, name in links] == ["transformers-tested.apkg", "transformers-tested.csv"]
     for link, name in links:
@@ -250,11 +255,16 @@ def test_a_role_with_another_word_and_a_question_that_is_no_card_stop_the_build(
     assert status != 0
     assert "card-count knows cards, questions, follow-ups: got 'decks' in book/cards" in said
     (book.folder / "book" / "cards.md").write_text(CARDS, "utf8")
-    bad = TEXT.replace("That.", "```{list-table}\n* - x\n```")
+    bad = TEXT.replace("That is all there is.", "```{list-table}\n* - x\n```")
     notebook(book.folder / "book" / "one.ipynb", nbformat.v4.new_markdown_cell(bad))
     status, said = book.build()
     assert status != 0
     assert "flash cards: one, q-else: a card shows text" in said
+    short = TEXT.replace("No, that is all there is.", "No.", 1)
+    notebook(book.folder / "book" / "one.ipynb", nbformat.v4.new_markdown_cell(short))
+    status, said = book.build()
+    assert status != 0
+    assert "flash cards: an answer on a card has at least 5 words: got one, q-else, follow-up 1: 'No.'" in said
 
 
 def live_notebook(other=False):

@@ -30,7 +30,8 @@ two
 ```
 
 {question-count}`total` in all, {question-count}`attention 2` of them solid; read in {study-minutes}`read one two`,
-answered in {study-minutes}`questions attention training`.
+answered in {study-minutes}`questions attention training`,
+without the hard ones in {study-minutes}`questions attention training 1 2`.
 
 ```{question-index}
 ```
@@ -106,7 +107,9 @@ def built(tmp_path_factory):
 
 def test_roles_count_questions_and_estimate_minutes(built):
     words = plain(built.page())
-    assert "3 in all, 1 of them solid; read in 20 min, answered in 15 min." in words  # 3,100 words at 175 a minute
+    assert (
+        "3 in all, 1 of them solid; read in 20 min, answered in 15 min, without the hard ones in 10 min." in words
+    )  # 3,100 words at 175 a minute
 
 
 def test_the_table_counts_by_topic_kind_and_level(built):
@@ -168,6 +171,8 @@ def test_the_index_is_made_again_when_a_chapter_changes(tmp_path):
         ({"index": INDEX + "{study-minutes}`read index`\n"}, "got 'read index'"),
         ({"index": INDEX + "{study-minutes}`walk one`\n"}, "got 'walk one'"),
         ({"index": INDEX + "{study-minutes}`questions`\n"}, "got 'questions'"),
+        ({"index": INDEX + "{study-minutes}`questions 1 2`\n"}, "got 'questions 1 2'"),
+        ({"index": INDEX + "{study-minutes}`questions attention 4`\n"}, "got 'attention 4'"),
     ],
 )
 def test_what_cannot_be_counted_is_an_error_of_the_build(tmp_path, change, message):

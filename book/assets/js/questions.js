@@ -1,73 +1,90 @@
-// The filter of the index of questions. Without it the index is a plain list; nothing here needs a server.
+// The filter of the index of questions, the reader's ratings in it, and a question at random. Without it the index is a
+// plain list; nothing here needs a server.
 (() => {
   "use strict";
 
+  const { h, plural, ratings, state, said: inWords, watch } = window.practice;
+  const KINDS = ["concept", "derive", "compute", "code", "debug"]; // in the order of the table and of the text
   const index = document.querySelector(".question-index");
   if (!index) return;
 
   const groups = [...index.querySelectorAll(".question-group")].map((box) => ({
     box,
     title: box.querySelector(".question-heading").firstChild.textContent.replace(/ \(\d+\)\s*$/, "").trim(),
-    entries: [...box.querySelectorAll(".question-entry")].map((entry) => ({
-      entry,
-      kind: entry.querySelector(".question-kind").textContent,
-      level: entry.querySelector(".question-level").textContent,
-      order: Number(/level-(\d)/.exec(entry.className)[1]),
-    })),
+    entries: [...box.querySelectorAll(".question-entry")].map((entry) => {
+      const mark = h("span", { class: "question-mark" });
+      entry.querySelector("p").append(" ", mark);
+      return {
+        entry,
+        mark,
+        link: entry.querySelector("a"),
+        name: entry.querySelector("a").hash.slice(1),
+        kind: entry.querySelector(".question-kind").textContent,
+        level: entry.querySelector(".question-level").textContent,
+        order: Number(/level-(\d)/.exec(entry.className)[1]),
+      };
+    }),
   }));
   const all = groups.flatMap((group) => group.entries);
   const values = (field) => [...new Set([...all].sort((a, b) => a.order - b.order).map((one) => one[field]))];
+  const same = (words) => words.map((word) => [word, word]);
   const choices = {
-    topic: ["Topic", groups.map((group) => group.title)],
-    kind: ["Kind", values("kind").sort()],
-    level: ["Level", values("level")],
+    topic: ["Topic", same(groups.map((group) => group.title))],
+    kind: ["Kind", same(KINDS.filter((kind) => values("kind").includes(kind)))],
+    level: ["Level", same(values("level"))],
+    rating: ["Your rating", [["new", "not rated yet"], ["weak", "to repeat (0 or 1)"], ["good", "good (2 or 3)"]]],
   };
 
-  const make = (tag, attributes, ...children) => {
-    const node = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    node.append(...children);
-    return node;
-  };
   const menus = Object.fromEntries(Object.entries(choices).map(([name, [label, options]]) => {
-    const menu = make("select", { id: `question-filter-${name}` }, make("option", { value: "" }, "all"),
-      ...options.map((value) => make("option", { value }, value)));
-    return [name, { menu, label: make("label", { for: menu.id }, label) }];
+    const menu = h("select", { id: `question-filter-${name}`, change: show }, h("option", { value: "" }, "all"),
+      ...options.map(([value, text]) => h("option", { value }, text)));
+    return [name, { menu, label: h("label", { for: menu.id }, label) }];
   }));
-  const said = make("p", { class: "question-said", role: "status" });
-  const reset = make("button", { type: "button" }, "Show all");
+  const said = h("p", { class: "question-said", role: "status" });
+  const reset = h("button", { type: "button", class: "question-reset", click: clear }, "Show all");
+  const random = h("button", { type: "button", class: "question-random", click: pick }, "A question at random");
+  let shown = [];
 
-  const show = () => {
-    const { topic, kind, level } = Object.fromEntries(
+  function show() {
+    const { topic, kind, level, rating } = Object.fromEntries(
       Object.entries(menus).map(([name, { menu }]) => [name, menu.value]));
-    let shown = 0;
+    const kept = ratings();
+    shown = [];
     for (const group of groups) {
       let here = 0;
       for (const one of group.entries) {
+        const entry = kept.get(one.name);
+        one.mark.textContent = entry ? inWords(entry) : "";
         const fits = (!topic || group.title === topic) && (!kind || one.kind === kind)
-          && (!level || one.level === level);
+          && (!level || one.level === level) && (!rating || state(entry) === rating);
         one.entry.hidden = !fits;
+        if (fits) shown.push(one);
         here += fits;
       }
       group.box.hidden = here === 0;
-      shown += here;
     }
-    said.textContent = shown ? `${shown} of ${all.length} questions` : "No question is of that kind. Choose fewer limits.";
-    reset.disabled = !topic && !kind && !level;
-  };
-
-  const form = make("form", { class: "question-filter", "aria-label": "Choose questions" });
-  for (const { menu, label } of Object.values(menus)) {
-    menu.addEventListener("change", show);
-    form.append(make("span", { class: "question-choice" }, label, menu));
+    const rated = all.filter((one) => kept.has(one.name)).length;
+    const own = rated ? `. You have rated ${rated} of all.` : "";
+    said.textContent = shown.length ? `${shown.length} of ${plural(all.length, "question")}${own}`
+      : "No question is of that kind. Choose fewer limits.";
+    reset.disabled = !topic && !kind && !level && !rating;
   }
-  reset.addEventListener("click", () => {
+
+  function clear() {
     for (const { menu } of Object.values(menus)) menu.value = "";
     show();
     menus.topic.menu.focus(); // a disabled button would lose the focus
-  });
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.append(reset, said);
+  }
+
+  function pick() {
+    if (shown.length) shown[Math.floor(Math.random() * shown.length)].link.click();
+    else said.textContent = "No question fits, so there is none to draw. Choose fewer limits.";
+  }
+
+  const form = h("form", { class: "question-filter", "aria-label": "Choose questions", submit: (event) => event.preventDefault() });
+  for (const { menu, label } of Object.values(menus)) form.append(h("span", { class: "question-choice" }, label, menu));
+  form.append(reset, random, said);
   index.before(form);
+  watch(show);
   show();
 })();

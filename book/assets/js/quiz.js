@@ -86,7 +86,7 @@
       tabs.exam.focus(); // the button that was pressed is gone
     },
   });
-  const progress = quiz.progressPanel(items, topics, () => items.forEach(quiz.showPast), exam.last);
+  const progress = quiz.progressPanel(items, exam.last);
   const panels = { practise: practice, exam: exam.panel, progress: progress.panel };
   const names = { practise: "Practise", exam: "Sit an exam", progress: "Your progress" };
   const tabs = Object.fromEntries(Object.entries(names).map(([name, text]) => [name,
@@ -119,7 +119,11 @@
   if (exam.resume()) {
     for (const [name, panel] of Object.entries(panels)) panel.hidden = name !== "exam";
   }
+  window.practice.watch(() => items.forEach(quiz.showPast)); // erased or imported on another page
   addEventListener("hashchange", follow);
+  addEventListener("pageshow", ({ persisted }) => { // a browser that comes back to the page may have set the menus anew
+    if (!persisted && !practice.hidden && [topic, level, which, view].some((menu) => menu.selectedIndex > 0)) practise();
+  });
   follow();
 
   /** An address that names an item or a topic shows it, whatever was chosen; not during an exam. */

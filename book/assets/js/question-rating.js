@@ -1,0 +1,61 @@
+// Four ratings under each interview question that is opened, and the mark in its line. Without a script there are none.
+(() => {
+  "use strict";
+
+  const { h, RATINGS, ratings, rate, said, watch } = window.practice;
+  const store = window.practiceStore;
+  const boxes = [...document.querySelectorAll("details.interview-question[id]")];
+  if (!boxes.length) return;
+
+  const forms = new Map();
+  const marks = new Map(boxes.map((box) => {
+    const mark = h("span", { class: "question-mark" });
+    box.querySelector("summary").append(mark);
+    return [box.id, mark];
+  }));
+
+  function show() {
+    const kept = ratings();
+    for (const [name, mark] of marks) {
+      const entry = kept.get(name);
+      mark.textContent = entry ? said(entry) : "";
+      const form = forms.get(name);
+      if (!form) continue;
+      const own = entry?.row[0] ?? null;
+      for (const input of form.inputs) input.checked = own !== null && Number(input.value) === own;
+      form.back.hidden = own === null;
+    }
+  }
+
+  function form(name) {
+    const told = h("p", { class: "question-told", role: "status" });
+    const keep = (value) => {
+      rate(name, value);
+      show();
+      const where = store.available ? "Kept in this browser" : "This browser keeps nothing: it lasts until you leave the page";
+      told.textContent = value === null ? "Your rating is taken back." : `${where}, ${value} of 3: ${RATINGS[value].toLowerCase()}.`;
+    };
+    const inputs = RATINGS.map((word, value) =>
+      h("input", { type: "radio", name: `rating-${name}`, id: `rating-${name}-${value}`, value, change: () => keep(value) }));
+    const labels = inputs.map((input, value) =>
+      h("span", { class: "question-grade" }, input, h("label", { for: input.id }, `${value}: ${RATINGS[value]}`)));
+    const back = h("button", { type: "button", hidden: true, click: () => { keep(null); inputs[0].focus(); } }, "Take it back");
+    const set = h("fieldset", { class: "question-rate" }, h("legend", {}, "How did you answer?"), ...labels, back, told);
+    return { inputs, back, set };
+  }
+
+  function offer(box) {
+    if (!box.open || forms.has(box.id)) return;
+    const made = form(box.id);
+    forms.set(box.id, made);
+    box.append(made.set);
+    show();
+  }
+
+  for (const box of boxes) {
+    box.addEventListener("toggle", () => offer(box));
+    offer(box);
+  }
+  watch(show);
+  show();
+})();
