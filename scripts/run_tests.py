@@ -95,13 +95,16 @@ def checks(browser: str | None, notebooks: Path, wheel: dict[str, str]) -> list[
         wheel: the environment variables with which they find the package of the wheel.
     """
     there = {"CHROME_PATH": browser} if browser else {}
+    judge = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests/unit").glob("test_exercises*.py"))]
+    others = ["tests", "--ignore=tests/site", "--ignore=tests/notebooks", *(f"--ignore={path}" for path in judge)]
     reader = ["tests/unit", "tests/parity", *without_shape_hook()]
     stored = ["--nbval", "-p", "no:cacheprovider", str(notebooks)]
     return [
         *([("The site in a browser", "browser", ["tests/site"], there)] if browser else []),
-        ("Unit, parity, layers, set-up", "unit", ["tests", "--ignore=tests/site", "--ignore=tests/notebooks"], there),
         ("Notebooks agree with sources and ledger", "chapters", ["tests/notebooks"], there),
         ("Notebooks give their stored outputs", "notebooks", stored, wheel),
+        ("Unit, parity, layers, set-up", "unit", others, there),
+        ("Exercises and how answers are judged", "exercises", judge, there),
         ("Unit, parity as a reader runs them", "reader", reader, there),
     ]
 

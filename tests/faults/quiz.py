@@ -21,6 +21,10 @@ def browser(test: str) -> tuple[str, ...]:
     return (f"tests/site/test_quiz.py::test_{test}",)
 
 
+def progress(test: str) -> tuple[str, ...]:
+    return (f"tests/site/test_progress.py::test_{test}",)
+
+
 FAULTS = [
     Fault(
         "an item of the quiz may have two right options",
@@ -223,14 +227,14 @@ FAULTS = [
         SCRIPTS + "store.js",
         "if (!NAME.test(name) || !plain(value)) {",
         "if (!NAME.test(name) || !plain(value)) continue;\n      if (false) {",
-        browser("a_file_that_is_not_ours_changes_nothing"),
+        progress("a_file_that_is_not_ours_changes_nothing"),
     ),
     Fault(
         "what was erased is still stored",
         SCRIPTS + "store.js",
         "window.localStorage.removeItem(KEY);",
         "",
-        browser("progress_goes_out_to_a_file_and_comes_back"),
+        progress("progress_goes_out_to_a_file_and_comes_back"),
     ),
     Fault(
         "a refused store counts as one that works",
@@ -265,7 +269,7 @@ FAULTS = [
         SCRIPTS + "store.js",
         "value.at > own.at && alike(own, value)",
         "alike(own, value)",
-        browser("an_import_keeps_the_newer_of_two_entries_and_counts_both"),
+        progress("an_import_keeps_the_newer_of_two_entries_and_counts_both"),
     ),
     Fault(
         "the focus is lost when a result is closed",

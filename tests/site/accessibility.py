@@ -44,15 +44,25 @@ EMPTY_ALIKE = """() => {
 FILL_AGAIN = "() => { for (const [text, data] of window.emptied) text.data = data; }"
 RUN = "([within, options]) => axe.run(within ?? document, options).then((results) => results.violations)"
 CONTRAST = "color-contrast"
+COLOURS = [CONTRAST, "link-in-text-block"]  # all that looks at colours; the other rules give the same in every theme
 
 
-def axe_faults(page: object, within: str | None = None) -> list[str]:
-    """Run axe-core with all its rules on a page, or on what a selector finds; the page is thinned out by it."""
+def axe_faults(page: object, within: str | None = None, *, colours_only: bool = False) -> list[str]:
+    """Run axe-core with all its rules on a page, or on what a selector finds; the page is thinned out by it.
+
+    Args:
+        page: the page.
+        within: a selector; None means the whole page.
+        colours_only: leave out the rules that do not look at colours.
+    """
     if not page.evaluate("typeof axe === 'object'"):
         page.evaluate(Axe().axe_script)
     page.evaluate(THIN_OUT)
     quick = {"resultTypes": ["violations"], "preload": False, "elementRef": False}
-    found = page.evaluate(RUN, [within, quick | {"rules": {CONTRAST: {"enabled": False}}}])
+    if colours_only:
+        found = page.evaluate(RUN, [within, quick | {"runOnly": {"type": "rule", "values": COLOURS[1:]}}])
+    else:
+        found = page.evaluate(RUN, [within, quick | {"rules": {CONTRAST: {"enabled": False}}}])
     page.evaluate(EMPTY_ALIKE)
     found += page.evaluate(RUN, [within, quick | {"runOnly": {"type": "rule", "values": [CONTRAST]}}])
     page.evaluate(FILL_AGAIN)

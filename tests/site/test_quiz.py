@@ -1,5 +1,6 @@
 """The page of the quiz in a browser: by keyboard alone, wide and narrow, practice and exam, stored or not."""
 
+import contextlib
 import gzip
 import importlib.util
 import json
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
 NAME = "book/quiz.html"
 HEIGHTS = {1440: 900, 390: 844, 360: 800}
-SCRIPTS = ("store.js", "quiz-logic.js", "quiz-item.js", "quiz-progress.js", "quiz-exam.js", "quiz.js")
+SCRIPTS = ("store.js", "practice.js", "quiz-logic.js", "quiz-item.js", "quiz-progress.js", "quiz-exam.js", "quiz.js")
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +30,8 @@ def items():
     return {item.id: item for item in module.read_quiz(ROOT / "book" / "quiz")}
 
 
-@pytest.fixture
-def visit(browser, server, settle):
+@contextlib.contextmanager
+def pages_of(browser, server, settle):
     """Open the page in a context of its own, with empty storage; each must stay silent and ask nobody else."""
     heard, contexts = [], []
 
@@ -70,6 +71,20 @@ def visit(browser, server, settle):
     assert not heard, heard
 
 
+@pytest.fixture
+def visit(browser, server, settle):
+    """Open the page in a context of its own, as often as a test asks for."""
+    with pages_of(browser, server, settle) as go:
+        yield go
+
+
+@pytest.fixture(scope="module")
+def still(browser, server, settle):
+    """One page for all tests that change nothing on it."""
+    with pages_of(browser, server, settle) as go:
+        yield go()
+
+
 def tab_to(page, selector, limit=500):
     """Press the tab key until an element is reached."""
     for _ in range(limit):
@@ -81,11 +96,6 @@ def tab_to(page, selector, limit=500):
 
 def focus_text(page):
     return page.evaluate("() => document.activeElement.textContent")
-
-
-def write_keys(item):
-    """What to type, or the numbers of the options to mark, so that the answer is right."""
-    return repr(item.answer.key) if item.kind == "number" else [o.right for o in sorted_options(item)]
 
 
 def sorted_options(item):
@@ -110,29 +120,77 @@ def answer(page, item, *, right=True):
                     break
 
 
+HAND_IN = """entries => entries.map(([id, given, moves]) => {
+  const box = document.getElementById(id);
+  const press = (control) => {
+    if (!control.checkVisibility() || control.disabled) throw new Error(`${id}: nobody can use ${control.outerHTML}`);
+    control.click();
+  };
+  for (const input of box.querySelectorAll(".quiz-choice input:checked")) if (input.type === "checkbox") press(input);
+  for (const one of given) {
+    if (typeof one === "number") press(box.querySelector(`#${id}-option-${one}`));
+    else {
+      const input = box.querySelector(".quiz-typed input");
+      press(input);
+      input.value = one;
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+  }
+  for (const [row, button] of moves) press(box.querySelectorAll(".quiz-step")[row].querySelectorAll("button")[button]);
+  press(box.querySelector("button[type=submit]"));
+  const shown = (selector) => [...box.querySelectorAll(selector)].filter((e) => e.checkVisibility());
+  return {
+    id,
+    verdict: box.querySelector(".quiz-verdict").innerText,
+    error: shown(".quiz-error .quiz-mark").map((mark) => mark.innerText).join(),
+    solution: shown(".quiz-solution").length > 0,
+  };
+})"""
+ROWS = """() => Object.fromEntries([...document.querySelectorAll(".quiz-order")].map((list) =>
+  [list.closest(".quiz-item").id, [...list.querySelectorAll(".quiz-step")].map((row) => row.innerText)]))"""
+
+
+def hand_in(page, answers):
+    """Answer many items, each as an item and right or wrong, or an item and a number to type; say what the page says.
+
+    One call of the browser presses what `answer` presses in many: a test of all items takes seconds, not a minute.
+    """
+    rows, entries = page.evaluate(ROWS), []
+    for item, given in answers:
+        if isinstance(given, str):
+            entries.append((item.id, [given], []))
+        elif item.kind == "number":
+            entries.append((item.id, [repr(item.answer.key if given else item.wrong[0].key)], []))
+        elif item.kind == "order":
+            entries.append((item.id, [], moves(item, rows[item.id], right=given)))
+        else:
+            chosen = [index for index, option in enumerate(sorted_options(item)) if option.right == given]
+            entries.append((item.id, chosen if given and item.several else chosen[:1], []))
+    return page.evaluate(HAND_IN, entries)
+
+
 def arrange(page, item, *, right=True):
     """Put the steps of an item in order with its buttons, then exchange two where it is to be wrong."""
-    places = page.evaluate(
-        """id => [...document.querySelectorAll(`#${id} .quiz-order .quiz-step`)].map((row) => row.innerText)""", item.id
-    )
-    assert len(places) == len(item.steps)
-    for step in range(len(item.steps)):
-        index = find_step(page, item, step)
-        for _ in range(index - step):
-            page.locator(f"#{item.id} .quiz-step").nth(index).locator("button").first.click()
-            index -= 1
-    if not right:
-        page.locator(f"#{item.id} .quiz-step").first.locator("button").last.click()
+    for row, button in moves(item, page.locator(f"#{item.id} .quiz-step").all_inner_texts(), right=right):
+        page.locator(f"#{item.id} .quiz-step").nth(row).locator("button").nth(button).click()
 
 
-def find_step(page, item, step):
-    """Where a step stands now: by its words, formulas left out."""
-    rows = page.locator(f"#{item.id} .quiz-step").all_inner_texts()
-    words = [plain(text) for text in rows]
-    wanted = plain(item.steps[step].text)
-    found = [index for index, text in enumerate(words) if wanted in text]
-    assert len(found) == 1, f"{item.steps[step].text} stands at {found} of {words}"
-    return found[0]
+def moves(item, rows, *, right):
+    """Which buttons put the steps in order, each as the number of its row and 0 for up or 1 for down."""
+    now, found = places(item, rows), []
+    for step in range(len(now)):
+        row = now.index(step)
+        found += [(at, 0) for at in range(row, step, -1)]
+        now.insert(step, now.pop(row))
+    return found if right else [*found, (0, 1)]
+
+
+def places(item, rows):
+    """Which step stands in each row: by its words, formulas left out."""
+    words = [plain(step.text) for step in item.steps]
+    found = [[step for step, wanted in enumerate(words) if wanted in plain(row)] for row in rows]
+    assert sorted(step for row in found for step in row) == list(range(len(words))), f"{words} stand at {found}"
+    return [step for (step,) in found]
 
 
 def plain(text):
@@ -193,11 +251,14 @@ def test_the_static_list_of_steps_does_not_give_the_order_away(site, items):
             assert places != sorted(places), item.id
 
 
-def test_a_link_to_a_claim_does_not_read_as_a_fact(visit, items):
-    page = visit()
-    for item in items.values():
-        if item.link.startswith("claim-"):
-            assert page.locator(f"#{item.id} .quiz-read a").text_content().startswith("the test of “")
+def test_a_link_to_a_claim_does_not_read_as_a_fact(still, items):
+    words = still.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll(".quiz-item")].map((item) =>
+          [item.id, item.querySelector(".quiz-read a").textContent]))"""
+    )
+    linking = [item.id for item in items.values() if item.link.startswith("claim-")]
+    assert linking
+    assert not [name for name in linking if not words[name].startswith("the test of “")]
 
 
 # ---- Chance and numbers
@@ -230,8 +291,8 @@ NUMBERS = [
 ]
 
 
-def test_numbers_are_read_as_readers_write_them(visit):
-    page = visit()
+def test_numbers_are_read_as_readers_write_them(still):
+    page = still
     for typed, unit, value in NUMBERS:
         found = page.evaluate("([typed, unit]) => practiceQuiz.parseNumber(typed, unit)", [typed, unit])
         assert found.get("value") == pytest.approx(value, rel=1e-12), f"{typed!r} gives {found}"
@@ -248,15 +309,15 @@ NO_NUMBERS = [
 ]
 
 
-def test_what_is_no_number_is_named(visit):
-    page = visit()
+def test_what_is_no_number_is_named(still):
+    page = still
     for typed, unit, problem in NO_NUMBERS:
         found = page.evaluate("([typed, unit]) => practiceQuiz.parseNumber(typed, unit)", [typed, unit])
         assert problem in found["problem"], f"{typed!r} gives {found}"
 
 
-def test_a_key_is_met_within_its_tolerance_and_no_further(visit):
-    near = visit().evaluate(
+def test_a_key_is_met_within_its_tolerance_and_no_further(still):
+    near = still.evaluate(
         "() => [[100, 100, 0], [101, 100, 0.01], [101.1, 100, 0.01], [-101, -100, 0.01], [99, 100, 0],"
         " [100.001, 100, 0], [0, 0, 0], [1e-9, 0, 0]].map(([value, key, within]) =>"
         " practiceQuiz.isNear(value, key, within))"
@@ -264,8 +325,8 @@ def test_a_key_is_met_within_its_tolerance_and_no_further(visit):
     assert near == [True, True, False, True, False, False, True, False]
 
 
-def test_every_order_is_as_likely_and_a_seed_gives_one(visit):
-    page = visit()
+def test_every_order_is_as_likely_and_a_seed_gives_one(still):
+    page = still
     counts = page.evaluate(
         """() => {
           const counts = {};
@@ -333,15 +394,12 @@ def test_practice_by_keyboard_alone(visit, items, width):
 
 def test_every_item_can_be_answered_rightly_and_wrongly(visit, items):
     page = visit()
-    for item in items.values():
-        for right in (False, True):
-            box = page.locator(f"#{item.id}")
-            if not right and item.several:
-                continue  # a single wrong one is as good as none
-            answer(page, item, right=right)
-            box.locator("button[type=submit]").click()
-            verdict = box.locator(".quiz-verdict").inner_text()
-            assert verdict.startswith("✓ Right" if right else "✗ Not right"), f"{item.id}: {verdict}"
+    for right in (False, True):
+        asked = [item for item in items.values() if right or not item.several]  # a single wrong one is as good as none
+        told = hand_in(page, [(item, right) for item in asked])
+        sign = "✓ Right" if right else "✗ Not right"
+        assert len(told) == len(asked)
+        assert not [found for found in told if not found["verdict"].startswith(sign)]
     assert page.evaluate("() => Object.values(practiceStore.read('quiz').items).every((entry) => entry.right)")
 
 
@@ -449,19 +507,15 @@ def test_no_answer_is_no_try(visit, items):
 
 def test_a_wrong_number_is_met_with_its_error(visit, items):
     page = visit()
-    for item in (item for item in items.values() if item.kind == "number"):
-        box = page.locator(f"#{item.id}")
-        for wrong in item.wrong:
-            box.locator("input").fill(repr(wrong.key))
-            box.locator("button[type=submit]").click()
-            assert "known error" in box.locator(".quiz-verdict").inner_text(), f"{item.id}: {wrong.key}"
-            assert box.locator(".quiz-error .quiz-mark").inner_text()
-            assert not box.locator(".quiz-solution").is_visible()
-        strange = item.answer.key * 7.77 + 1.234
-        box.locator("input").fill(repr(strange))
-        box.locator("button[type=submit]").click()
-        assert "no error that the page knows" in box.locator(".quiz-verdict").inner_text()
-        assert not box.locator(".quiz-error").is_visible()
+    numbers = [item for item in items.values() if item.kind == "number"]
+    for told in hand_in(page, [(item, repr(wrong.key)) for item in numbers for wrong in item.wrong]):
+        assert "known error" in told["verdict"], told
+        assert told["error"], told
+        assert not told["solution"], told
+    for told in hand_in(page, [(item, repr(item.answer.key * 7.77 + 1.234)) for item in numbers]):
+        assert "no error that the page knows" in told["verdict"], told
+        assert not told["error"], told
+    box = page.locator(f"#{numbers[-1].id}")
     box.get_by_role("button", name="Show the answer").click()
     assert box.locator(".quiz-solution .quiz-key").is_visible()
 
@@ -506,12 +560,19 @@ def test_a_step_follows_the_pointer(visit, items):
 def test_steps_never_start_in_order(visit, items):
     page = visit()
     item = of_kind(items, "order")
-    for _ in range(30):
-        page.locator(f"#{item.id} .quiz-move").nth(1).click()
-        page.locator(f"#{item.id} button[type=submit]").click()
-        page.locator(f"#{item.id}").get_by_role("button", name="Try again").click()
-        places = [find_step(page, item, step) for step in range(len(item.steps))]
-        assert places != sorted(places)
+    for rows in page.evaluate(
+        """id => [...Array(30)].map(() => {
+          const box = document.getElementById(id);
+          const press = (words) => [...box.querySelectorAll("button")].find((e) => e.textContent === words).click();
+          press("↓");
+          box.querySelector("button[type=submit]").click();
+          press("Try again");
+          return [...box.querySelectorAll(".quiz-step")].map((row) => row.innerText);
+        })""",
+        item.id,
+    ):
+        found = places(item, rows)
+        assert found != sorted(found)
 
 
 def test_a_found_bug_shows_its_repair(visit, items):
@@ -595,7 +656,7 @@ def test_an_exam_keeps_quiet_and_gives_a_result_by_topic(visit, items):
     assert focus_text(page) == f"{count} of 8 right"
     for row in page.locator(".quiz-panel:visible tbody tr").all():
         title = row.locator("th").inner_text()
-        topic = {"Scaled dot-product attention": "attention", "Multi-head attention": "multi-head"}[title]
+        topic = {"Attention": "attention", "Multi-head attention": "multi-head"}[title]
         own = [name for name in ids if items[name].topic == topic]
         assert row.locator("td").first.inner_text() == f"{sum(right[name] for name in own)} of {len(own)}"
         wrong = {items[name].link for name in own if not right[name]}
@@ -633,8 +694,8 @@ def test_the_last_result_stays_until_the_next_exam_or_erase(visit, items):
         assert "You handed it in on 15 January 2027. It took 75 seconds." in last.inner_text()
         assert last.locator("tbody tr").count() == 1
     assert scores[0] == "1 of 1 right"
-    page.get_by_role("button", name="Erase it…").click()
-    page.get_by_role("button", name="Yes, erase everything").click()
+    page.evaluate("() => practiceStore.erase()")  # as the page of what is missing does
+    page.get_by_role("button", name="Your progress").click()
     assert not last.is_visible()
     assert page.locator(".quiz-result").count() == 0
 
@@ -765,97 +826,21 @@ def test_a_kept_exam_that_does_not_fit_is_left(visit):
 # ---- What is kept
 
 
-def test_progress_goes_out_to_a_file_and_comes_back(visit, items, tmp_path):
+def test_the_panel_counts_in_a_sentence_and_links_to_what_is_missing(visit, items):
     page = visit()
     item = next(iter(items.values()))
     answer(page, item)
     page.locator(f"#{item.id} button[type=submit]").click()
     page.get_by_role("button", name="Your progress").click()
     assert not page.locator(".quiz-item:visible").count()
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Export to a file").click()
-    path = tmp_path / "progress.json"
-    waiting.value.save_as(path)
-    data = json.loads(path.read_text("utf8"))
-    assert data["version"] == 1
-    entry = data["sections"]["quiz"]["items"][item.id]
+    panel = page.locator(".quiz-panel:visible")
+    assert panel.locator(".quiz-counts").inner_text() == (
+        f"You have tried 1 of {len(items)} items; the last time, 1 were right."
+    )
+    assert panel.get_by_role("link", name="What is still missing").get_attribute("href") == "progress.html"
+    entry = page.evaluate("id => practiceStore.read('quiz').items[id]", item.id)
     assert (entry["tries"], entry["right"]) == (1, True)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", entry["at"])
-
-    page.get_by_role("button", name="Erase it…").click()
-    words = page.locator(".quiz-sure:visible p").inner_text()
-    assert "your answers and exams in the quiz and your ratings in the mock interview" in words
-    assert "card" not in words  # they live in Anki, and the page keeps none
-    assert focus_text(page) == "Keep it"
-    page.keyboard.press("Enter")
-    assert page.evaluate("() => localStorage.getItem('transformers-tested')")
-    page.get_by_role("button", name="Erase it…").click()
-    page.get_by_role("button", name="Yes, erase everything").click()
-    assert page.evaluate("() => localStorage.getItem('transformers-tested')") is None
-    assert page.locator(".quiz-panel:visible [role=status]").inner_text() == "Your progress is erased."
-    row = page.locator(".quiz-panel:visible tbody tr").first
-    assert row.locator("td").all_inner_texts()[1:] == ["0", "0"]
-
-    page.locator("#quiz-import").set_input_files(path)
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('.quiz-said')].some((e) => /imported/.test(e.textContent))"
-    )
-    assert row.locator("td").all_inner_texts()[1:] == ["1", "1"]
-    page.get_by_role("button", name="Practise").click()
-    assert page.locator(f"#{item.id} .quiz-past").inner_text() == "✓ last time right, 1 try"
-
-
-def test_an_import_keeps_the_newer_of_two_entries_and_counts_both(visit, items):
-    page = visit()
-    names = list(items)[:4]
-    old, new = "2026-01-01T00:00:00.000Z", "2026-02-01T00:00:00.000Z"
-
-    def entry(at, tries):
-        return {"tries": tries, "right": True, "at": at}
-
-    here = {names[0]: entry(new, 1), names[1]: entry(old, 1), names[2]: entry(old, 1)}
-    there = {names[0]: entry(old, 2), names[1]: entry(new, 2), names[2]: entry(old, 2), names[3]: entry(old, 2)}
-    page.evaluate("items => practiceStore.write('quiz', {items, exam: null})", here)
-    page.get_by_role("button", name="Your progress").click()
-    rated = {"q-one": {"row": [1], "at": new}}
-    exam = {"seed": "s"}  # an exam that ran elsewhere does not take the place of none here
-    data = {"version": 1, "sections": {"quiz": {"items": there, "exam": exam}, "mock": {"ratings": rated}}}
-    file = {"name": "mine.json", "mimeType": "application/json", "buffer": json.dumps(data).encode()}
-    page.locator("#quiz-import").set_input_files(file)
-    said = page.locator(".quiz-panel:visible [role=status]")
-    page.wait_for_function("said => said.textContent", arg=said.element_handle())
-    assert said.inner_text() == (
-        "From mine.json, 3 entries imported and 2 entries of your own kept, because the newer one stays."
-    )
-    kept = page.evaluate("() => [practiceStore.read('quiz'), practiceStore.read('mock').ratings]")
-    assert [kept[0]["items"][name]["tries"] for name in names] == [1, 2, 1, 2]
-    assert kept[0]["exam"] is None
-    assert kept[1] == rated
-
-
-BAD_FILES = {
-    "cut off": ('{"version": 1, "sections": {', "not JSON, or it is cut off"),
-    "a list": ("[1, 2]", "does not hold progress"),
-    "another file": ('{"cells": []}', "does not hold progress"),
-    "newer": ('{"version": 2, "sections": {}}', "has version 2, and this page reads version 1"),
-    "damaged": ('{"version": 1, "sections": {"cards": {}, "quiz": 3}}', "nothing was imported"),
-    "a prototype": ('{"version": 1, "sections": {"__proto__": {}}}', "nothing was imported"),
-    "too large": ("x" * 2_000_001, "too large"),
-}
-
-
-def test_a_file_that_is_not_ours_changes_nothing(visit):
-    page = visit()
-    page.evaluate("() => practiceStore.write('quiz', {items: {}, exam: null, mark: 1})")
-    page.get_by_role("button", name="Your progress").click()
-    said = page.locator(".quiz-panel:visible [role=status]")
-    for name, (text, message) in BAD_FILES.items():
-        said.evaluate("said => { said.textContent = ''; }")
-        file = {"name": "mine.json", "mimeType": "application/json", "buffer": text.encode()}
-        page.locator("#quiz-import").set_input_files(file)
-        page.wait_for_function("said => said.textContent", arg=said.element_handle())
-        assert message in said.inner_text(), name
-        assert page.evaluate("() => [practiceStore.read('quiz').mark, practiceStore.read('cards')]") == [1, {}]
 
 
 def test_the_store_keeps_sections_apart_and_gives_copies(visit):
@@ -900,7 +885,7 @@ def test_it_works_where_storage_is_refused_and_says_so(visit, items, way):
     page.get_by_role("button", name="Your progress").click()
     panel = page.locator(".quiz-panel:visible")
     assert "does not let the page store anything" in panel.inner_text()
-    assert panel.locator("tbody tr td").all_inner_texts()[1] == "1"
+    assert "tried 1 of" in panel.inner_text()
     begin(page, number=3, minutes=0)
     assert len(paper(page)) == 3
 
@@ -916,9 +901,7 @@ def test_it_works_from_a_folder(visit, items, site):
     page.get_by_role("button", name="Stop without a result").click()
     page.get_by_role("button", name="Yes", exact=True).click()
     page.get_by_role("button", name="Your progress").click()
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Export to a file").click()
-    assert waiting.value.suggested_filename == "transformers-tested-progress.json"
+    assert "tried 1 of" in page.locator(".quiz-panel:visible").inner_text()
 
 
 # ---- How it looks and is read
@@ -938,34 +921,48 @@ def outside(page):
     )
 
 
+SET_ASIDE = """() => { // items that do not show, which axe would walk through all the same
+  window.aside = [...document.querySelectorAll(".quiz-item")].filter((item) => !item.checkVisibility())
+    .map((item) => { const place = new Comment(); item.replaceWith(place); return [item, place]; });
+}"""
+PUT_BACK = "() => { for (const [item, place] of window.aside) place.replaceWith(item); }"
+
+
+def faults_of_what_shows(page):
+    page.evaluate(SET_ASIDE)
+    found = axe_faults(page, ".bd-article")
+    page.evaluate(PUT_BACK)
+    return found
+
+
 @pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("light", 360), ("dark", 390)])
 def test_axe_finds_nothing_and_nothing_sticks_out_in_any_state(visit, items, theme, width):
     page = visit(theme=theme, width=width)
-    for item in items.values():
-        answer(page, item, right=item.level == 1 or item.several)
-        page.locator(f"#{item.id} button[type=submit]").click()
-        show = page.locator(f"#{item.id}").get_by_role("button", name="Show the answer")
-        if show.is_visible():
-            show.click()
+    hand_in(page, [(item, item.level == 1 or item.several) for item in items.values()])
+    page.evaluate(
+        """() => [...document.querySelectorAll(".quiz-item button")]
+          .filter((button) => button.textContent === "Show the answer" && button.checkVisibility())
+          .forEach((button) => button.click())"""
+    )
     assert not outside(page)
     page.evaluate("() => document.activeElement.blur()")
-    assert not axe_faults(page, ".bd-article")
+    assert not faults_of_what_shows(page)
     page.reload()
     page.wait_for_selector(".quiz-desk[data-ready]")
     page.get_by_role("button", name="Your progress").click()
     assert not outside(page)
-    assert not axe_faults(page, ".bd-article")
+    assert not faults_of_what_shows(page)
     begin(page, number=5, minutes=30)
     page.get_by_role("button", name="Hand in").click()
     assert not outside(page)
-    assert not axe_faults(page, ".bd-article")
+    assert not faults_of_what_shows(page)
     page.get_by_role("button", name="Yes", exact=True).click()
     assert not outside(page)
-    assert not axe_faults(page, ".bd-article")
+    assert not faults_of_what_shows(page)
 
 
-def test_controls_have_names_and_formulas_inside_labels_are_set(visit):
-    page = visit()
+def test_controls_have_names_and_formulas_inside_labels_are_set(still):
+    page = still
     page.wait_for_function("() => !document.querySelector('.quiz-item .math:not(:has(mjx-container))')")
     nameless = page.evaluate(
         """() => [...document.querySelectorAll(".quiz-desk :is(input, select, button), .quiz-item :is(input, button)")]
