@@ -142,8 +142,8 @@ FAULTS = [
     Fault(
         "the filter is loaded on every page",
         INDEX,
-        "    if doctree is not None and any(",
-        "    if True or any(",
+        "in SCRIPTS.items() if name in boxes]",
+        "in SCRIPTS.items()]",
         index("the_filter_is_loaded_on_the_page_of_the_index_only"),
     ),
     Fault(
@@ -151,6 +151,13 @@ FAULTS = [
         INDEX,
         "5 * max(1, round(",
         "5 * max(1, int(",
+        index("roles_count_questions_and_estimate_minutes"),
+    ),
+    Fault(
+        "the time of some levels counts all of them",
+        INDEX,
+        'for level in levels or [""]',
+        'for level in [""]',
         index("roles_count_questions_and_estimate_minutes"),
     ),
     Fault(
@@ -211,10 +218,17 @@ FAULTS = [
         site("the_filter_has_names_and_announces_what_it_shows"),
     ),
     Fault(
+        "kinds stand in another order than in the table",
+        FILTER,
+        '"concept", "derive", "compute", "code", "debug"',
+        '"code", "compute", "concept", "debug", "derive"',
+        site("levels_stand_in_their_order_and_an_empty_choice_says_so"),
+    ),
+    Fault(
         "levels stand in the order of the alphabet",
         FILTER,
-        'level: ["Level", values("level")]',
-        'level: ["Level", values("level").sort()]',
+        'level: ["Level", same(values("level"))]',
+        'level: ["Level", same(values("level").sort())]',
         site("levels_stand_in_their_order_and_an_empty_choice_says_so"),
     ),
 ]

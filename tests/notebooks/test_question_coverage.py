@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 BOOK = Path(__file__).parents[2] / "book"
-LEAST = 148
-LEAST_OF_A_TOPIC = 8
-LEAST_OF_A_KIND = 10
-LEAST_OF_A_LEVEL = 25
+LEAST = 210
+LEAST_OF_A_TOPIC = 10
+LEAST_OF_A_KIND = 15
+LEAST_OF_A_LEVEL = 35
 MOST_ALIKE = 0.7  # share of equal characters in the words of two questions
 # What the source documents ask, in our words, and the question that answers it: (page, name).
 ASKED = {
@@ -52,6 +52,8 @@ POINTS = {
 }
 _UNIT = r"GiB|MiB|KiB|TB|GB|MB|ms|bytes|FLOPs|%|days|million|billion|trillion"
 _NUMBER = re.compile(rf"(?<![\w.])(?P<number>\d+(?:\.\d+)?)(?!\w)(?P<unit>\s*\\?(?:{_UNIT}))?")
+# "in 2 bytes" names a format, as "in float16" does; a size that something fits or is packed in was computed.
+_FORMAT = re.compile(r"(?<!fits )(?<!fit )(?<!packed )(?<!stored )(?<!held )\b[Ii]n [1248] bytes?\b(?! a\b| in all)")
 
 
 def without_separators(text):
@@ -62,6 +64,7 @@ def numbers(text):
     """List the numbers with three or more significant digits, or with a unit; no years, none with a cited source."""
     own = " ".join(one for one in re.split(r"(?<=[.?!])\s+", text) if "{cite" not in one)
     text = without_separators(re.sub(r"\{[a-z:]+\}`[^`]*`", "", own))
+    text = _FORMAT.sub("", " ".join(text.split()))
     found = []
     for match in _NUMBER.finditer(text):
         digits = match["number"].replace(".", "").lstrip("0")
@@ -77,6 +80,15 @@ def is_printed(number, printed):
     return any(text == number or f"{float(text):.{places}f}" == number for text in printed)
 
 
+def answers(item):
+    """Yield each part of a question's answer: its name, its text, and what was asked there."""
+    yield "short", item.short, item.question
+    yield "full", item.full, item.question
+    for number, (further, answer) in enumerate(item.follow_ups, 1):
+        yield f"follow-up {number}", answer, f"{item.question} {further}"
+    yield "common mistake", item.common_mistake, item.question
+
+
 def number_problems(questions, cells):
     """Name the numbers in answers which no cell prints, which are no given sizes, and for which no source is cited."""
     code = [cell for cell in cells if cell["cell_type"] == "code"]
@@ -85,11 +97,12 @@ def number_problems(questions, cells):
     given = set(re.findall(r"\d+(?:\.\d+)?", without_separators("\n".join("".join(cell["source"]) for cell in code))))
     found = []
     for item in questions:
-        asked = {number for number, _ in numbers(item.question)}
-        for number, unit in numbers(f"{item.short}\n{item.full}"):
-            input_ = number in asked or (number in given and not unit)
-            if not input_ and not is_printed(number, printed):
-                found.append(f"{item.name}: {number}")
+        for part, text, asked in answers(item):
+            inputs = {number for number, _ in numbers(asked)}
+            for number, unit in numbers(text):
+                input_ = number in inputs or (number in given and not unit)
+                if not input_ and not is_printed(number, printed):
+                    found.append(f"{item.name}, {part}: {number}")
     return found
 
 
@@ -189,10 +202,37 @@ def test_numbers_in_answers_were_computed_or_are_cited(chapter, questions):
         ("0.125 is not what was printed.", ["0.125"]),
         ("0.1235 was printed so.", []),
         ("It had 4.67 in 2017 {cite:p}`someone2017`. Now it has 4.92.", ["4.92"]),
+        ("Keys in 2 bytes,\nvalues in 1 byte.", []),
+        ("It takes 2 bytes. It fits in 4 bytes. It is held in 8 bytes. In 2 bytes a token.", ["2", "4", "8", "2"]),
+        ("In 12 bytes, in 512 bytes, in 2 MiB.", ["12", "512", "2"]),
     ],
 )
 def test_a_number_that_no_cell_prints_is_seen(questions, answer, problems):
-    item = questions.Question("q-x", "And 768?", "compute", 1, "attention", ("x",), answer, "", (), "", "x")
+    assert found_in(questions, short=answer) == [f"q-x, short: {number}" for number in problems]
+
+
+def found_in(questions, *, short="", full="", follow_ups=(), mistake=""):
+    item = questions.Question(
+        "q-x", "And 768?", "compute", 1, "attention", ("x",), short, full, follow_ups, mistake, "x"
+    )
     stream = {"output_type": "stream", "text": ["it-is = 1,024 MiB\n", "0.1235\n"]}
     cells = [{"cell_type": "code", "source": ["d = 4_096"], "outputs": [stream]}]
-    assert number_problems([item], cells) == [f"q-x: {number}" for number in problems]
+    return number_problems([item], cells)
+
+
+def test_every_part_of_an_answer_is_held_to_its_numbers(questions):
+    further = (("And for 640?", "For 640 it takes 641."), ("Then?", "Then 642."), ("So?", "1,024 MiB for 768."))
+    assert found_in(
+        questions, short="643.", full="644.", follow_ups=further, mistake='"It is 1,024." No, 645 MiB.'
+    ) == [
+        "q-x, short: 643",
+        "q-x, full: 644",
+        "q-x, follow-up 1: 641",
+        "q-x, follow-up 2: 642",
+        "q-x, common mistake: 645",
+    ]
+
+
+def test_a_wrong_number_that_is_quoted_must_be_printed_too(questions):
+    assert found_in(questions, mistake='"It takes 92 MiB." It does not.') == ["q-x, common mistake: 92"]
+    assert found_in(questions, mistake='"It takes 1,024 MiB." It does not.') == []
