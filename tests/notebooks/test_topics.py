@@ -58,7 +58,7 @@ def test_cards_show_the_name_and_are_tagged_with_the_key(monkeypatch):
 
 def test_the_interview_in_a_notebook_offers_asks_and_reports_by_name():
     interview = MockInterview(number=2, seed=0)
-    assert [label for label, _ in interview.topics.options] == [
+    assert [box.description for box in interview.topics.boxes.values()] == [
         topic_title(topic) for topic in dict.fromkeys(question["topic"] for question in interview.questions)
     ]
     interview.start()
@@ -66,4 +66,4 @@ def test_the_interview_in_a_notebook_offers_asks_and_reports_by_name():
     assert f"({topic_title(question['topic'])}, " in interview.title.value
     interview.rate(1)
     interview.finish()
-    assert f"<td>{topic_title(question['topic'])}</td>" in interview.results.value
+    assert f">{topic_title(question['topic'])}</td>" in interview.results.value

@@ -27,6 +27,8 @@ def make_book(folder: Path, variables: dict[str, str], project: str = PROJECT) -
     shutil.copytree(ROOT / "book" / "extensions", book / "extensions", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "book" / "assets", book / "assets")
     shutil.copy(ROOT / "_config.yml", folder)
+    (folder / "companion").mkdir()
+    shutil.copy(ROOT / "companion" / "topics.py", folder / "companion")
     (folder / "pyproject.toml").write_text(project, "utf-8")
     (folder / "_toc.yml").write_text(
         "format: jb-book\nroot: book/index\nchapters:\n  - file: book/tiny.ipynb\n", "utf-8"
