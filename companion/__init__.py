@@ -1,9 +1,7 @@
 """The companion package: every piece of the Transformer that the book derives, small enough to read in one sitting.
 
-Import the modules by name, for example ``from companion.attention import attention``. Drawing (``companion.plots``)
-and interactive figures (``companion.widgets``) load matplotlib and ipywidgets; nothing else does.
+Import modules by name, for example ``from companion.attention import attention``; importing the package alone loads
+nothing. What is not the library stands apart: ``companion.chapters`` (what the chapters have beside their pages),
+``companion.practice`` and ``companion.explorers`` (the engines of exercises and of interactive figures), and
+``companion.book`` (the tools that make the book, without torch).
 """
-
-from companion import attention, masks
-
-__all__ = ["attention", "masks"]

@@ -1,11 +1,7 @@
 """Fixtures that every test may ask for. `companion` is not imported here: the shape hook must come first."""
 
-import importlib.util
-import sys
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 
 import hypothesis
 import jaxtyping
@@ -25,6 +21,7 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
 )
 hypothesis.settings.load_profile("book")
+pytest.register_assert_rewrite("tests.tools", "tests.site", "tests.chapters")
 torch.set_num_threads(1)  # tensors this small only lose time to a second thread
 
 
@@ -82,15 +79,3 @@ def assert_agrees() -> Callable[..., None]:
             raise AssertionError(f"{failure}\n{sizes}: {verdict}.") from failure
 
     return check
-
-
-@pytest.fixture(scope="session")
-def light() -> ModuleType:
-    """`book/extensions/light_widgets.py`, which belongs to no package."""
-    spec = importlib.util.spec_from_file_location("light_widgets", ROOT / "book" / "extensions" / "light_widgets.py")
-    module = importlib.util.module_from_spec(spec)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # Sphinx's own, on import
-        sys.modules.setdefault(spec.name, module)
-        spec.loader.exec_module(module)
-    return module

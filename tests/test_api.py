@@ -167,7 +167,7 @@ def test_each_tensor_in_a_signature_has_its_shape(module):
 
 @each_module
 def test_each_module_names_its_source_or_its_chapter(module):
-    """For a module of a package (`companion.exercises.hints`) the package's own header may name them."""
+    """For a module of a package (`companion.practice.hints`) the package's own header may name them."""
     header = importlib.import_module(module).__doc__ or ""
     assert re.match(r"[A-Z`].*?[.]( |\n|$)", header, re.DOTALL), "it does not begin with a sentence"
     package = module.rpartition(".")[0]

@@ -72,7 +72,7 @@ def test_a_module_imports_only_from_the_layers_below_it():
     [
         ("masks.py", "from companion.attention import attention", "masks imports attention, which is not below it"),
         ("masks.py", "from companion import plots", "masks imports plots, which is not below it"),
-        ("masks.py", "import companion.widgets.explorer", "masks imports widgets, which is not below it"),
+        ("masks.py", "import companion.explorers.base", "masks imports widgets, which is not below it"),
         ("masks.py", "def late():\n    from .attention import attention", "masks imports attention, which is not"),
         ("masks.py", "from . import plots", "masks imports plots, which is not below it"),
         ("masks.py", "from companion import norm", "masks imports norm, which is not below it"),
@@ -98,7 +98,7 @@ def test_an_import_against_the_order_is_found(tmp_path, file, text, breach):
         ("attention.py", "import torch\nfrom companion.masks import causal"),
         (
             "widgets/walk.py",
-            "from companion.widgets.explorer import Explorer\nfrom . import explorer\nimport anywidget",
+            "from companion.explorers.base import Explorer\nfrom . import explorer\nimport anywidget",
         ),
         ("plots.py", "import matplotlib\nfrom .exercises.checker import check"),
     ],

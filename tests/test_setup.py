@@ -260,7 +260,7 @@ def test_the_ledger_example_is_an_entry_and_its_cell_settles_it(capsys):
     assert example[0] in ledger
     cell = next(text for text in examples("python") if "check_claim" in text)
     exec(
-        "import torch\nfrom companion.attention import attention_weights\nfrom companion.claims import check_claim\n"
+        "import torch\nfrom companion.attention import attention_weights\nfrom companion.book.check import check_claim\n"
         + cell,
         {},
     )

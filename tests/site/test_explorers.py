@@ -10,11 +10,11 @@ import re
 
 import pytest
 import torch
-from accessibility import axe_faults
-from explorers import CHECKS, MODULES
-from explorers.browser import figures, put, shown
+from tests.site.accessibility import axe_faults
+from tests.site.checks import CHECKS, MODULES
+from tests.site.browser import figures, put, shown
 
-from companion.widgets import AttentionMap, AttentionWalk, SoftmaxExplorer
+from companion.explorers import AttentionMap, AttentionWalk, SoftmaxExplorer
 
 pytestmark = pytest.mark.browser
 SLOW_MS = 100  # a step takes a few; a control that takes more than this feels stuck

@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from accessibility import axe_faults
+from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser
 PLACE = "book/mock-interview.html"

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from accessibility import axe_faults
+from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser
 PLACE = "book/mock-interview.html"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from accessibility import axe_faults
+from tests.site.accessibility import axe_faults
 
 PLACE = "book/interview.html"
 SHOWN = "() => [...document.querySelectorAll('.question-entry')].filter((e) => e.checkVisibility()).length"

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from accessibility import axe_faults
+from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]

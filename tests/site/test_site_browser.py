@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from accessibility import axe_faults
+from tests.site.accessibility import axe_faults
 
 THEMES = ("light", "dark")
 WIDTHS = {1440: 900, 390: 844}

@@ -1,0 +1,315 @@
+"""Execute the sources of the notebooks, and write the ``.ipynb`` beside each, byte for byte the same on every run.
+
+    python -m companion.book.notebooks [--check] [NAME ...]
+
+A source is a MyST Markdown file in ``book/`` whose front matter has a ``jupytext`` entry. A name is that of a page,
+``attention/index``, or of a chapter, ``attention``; without names all sources are executed. ``--check`` writes nothing
+and fails where a stored notebook differs from a fresh run. A number that a cell prints by ``glue_number`` is filled in
+where the text names it (``companion.book.numbers``).
+
+What a run leaves behind by chance is taken out: cell ids come from the name and the index of the cell, widget ids
+from their order of appearance, and timings, kernel details and empty layout values are dropped. The output of a cell
+tagged ``nbval-ignore-output`` (a timing) is kept from the stored notebook as long as its source is the same. Of a cell
+tagged ``live-lab`` only the text of its output is stored: its controls are dead without a kernel.
+
+At the end the drills of the package go into ``book/interview/drills.json`` (``companion.book.drills``).
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+import time
+from itertools import groupby
+from pathlib import Path
+
+try:
+    import jupytext
+    import nbformat
+    from jupyter_client.kernelspec import NoSuchKernel
+    from jupytext.myst import myst_to_notebook
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from nbformat import NotebookNode
+except ModuleNotFoundError as error:
+    sys.exit(f"make_notebooks needs the package {error.name}: run `make notebooks`, which installs it.")
+
+from companion.book import colab, drills, numbers, toc
+
+ROOT = toc.CHECKOUT
+TIMEOUT = 300  # seconds a cell
+WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+TIMING_TAG = "nbval-ignore-output"
+LIVE_TAG = "live-lab"
+_FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class ChapterError(Exception):
+    """A chapter that does not run; the message names the chapter, the cell and what it raised."""
+
+
+def is_source(path: Path) -> bool:
+    """Tell a notebook's source, which has a ``jupytext`` entry in its front matter, from a plain page."""
+    front = _FRONT_MATTER.match(path.read_text("utf8"))
+    return bool(front) and re.search(r"^jupytext:", front[1], re.MULTILINE) is not None
+
+
+def sources(book: Path) -> list[Path]:
+    """List the sources of a book: those of its table of contents in its order, then others by name."""
+    found = [path for path in sorted(book.rglob("*.md")) if is_source(path)]
+    order = toc.notebooks(book.parent) if (book.parent / "_toc.yml").exists() else []
+    places = {path.with_suffix(".md"): place for place, path in enumerate(order)}
+    return sorted(found, key=lambda path: places.get(path, len(places)))
+
+
+def read_source(source: Path) -> NotebookNode:
+    """Read a source as a notebook without outputs, its first code cell replaced by the Colab cell."""
+    notebook = jupytext.reads(source.read_text("utf8"), fmt="md:myst")
+    first = next((cell for cell in notebook.cells if cell.cell_type == "code"), None)
+    if first is not None:
+        first.source = colab.colab_cell(colab.repository()).rstrip("\n")
+    return notebook
+
+
+def fill_numbers(notebook: NotebookNode, executed: NotebookNode, name: str) -> NotebookNode:
+    """Put the numbers that an executed notebook printed into the text of a notebook, in place; returns it.
+
+    Raises:
+        ChapterError: the text names a number that no cell prints, or a cell prints one that no text names.
+    """
+    try:
+        numbers.fill(notebook.cells, numbers.printed_numbers(executed.cells))
+    except ValueError as error:
+        raise ChapterError(f"{name}: {error}") from None
+    return notebook
+
+
+def execute(notebook: NotebookNode, source: Path) -> NotebookNode:
+    """Run every cell in the source's folder, in a fresh kernel that imports this checkout of the package.
+
+    Raises:
+        ChapterError: a cell raises, runs too long, or ends the kernel.
+    """
+    now = {"cell": 0}
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {
+        "PYTHONHASHSEED": "0",
+        "PYTHONPATH": os.pathsep.join(paths),
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",  # whatever the caller's is: figures are outputs
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
+    client = NotebookClient(
+        notebook,
+        timeout=TIMEOUT,
+        record_timing=False,
+        kernel_name="python3",
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],  # ipykernel 7 warns on every start that it uses TCP
+        resources={"metadata": {"path": str(source.parent)}},
+        on_cell_execute=lambda cell, cell_index: now.update(cell=cell_index),
+    )
+    try:
+        client.execute(env=environment)
+    except CellExecutionError as error:
+        what = f"raised {error.ename}: {error.evalue}\n\n{_ANSI.sub('', error.traceback).strip()}"
+    except CellTimeoutError:
+        what = f"ran longer than {TIMEOUT} s. Make it smaller, or measure it in a script."
+    except DeadKernelError:
+        what = "ended the kernel (out of memory?)."
+    except NoSuchKernel:
+        raise ChapterError(
+            f"{toc.page(source)}: no Jupyter kernel python3. Install ipykernel: `make notebooks`."
+        ) from None
+    else:
+        return notebook
+    raise ChapterError(f"{toc.page(source)}: {_place(source, now['cell'])} {what}") from None
+
+
+def _place(source: Path, index: int) -> str:
+    """Name a cell by its number among all cells and the line of the source where it starts."""
+    notebook = myst_to_notebook(source.read_text("utf8"), add_source_map=True)
+    line = notebook.metadata.get("source_map", [])[index : index + 1]
+    where = f" ({source.name}, line {line[0]})" if line else ""
+    return f"cell {index}{where}"
+
+
+def stable(notebook: NotebookNode, name: str) -> NotebookNode:
+    """Take out of an executed notebook what a second run would change, and what is dead without a kernel."""
+    notebook = _number_widgets(_without_live_labs(notebook))
+    for index, cell in enumerate(notebook.cells):
+        cell["id"] = f"{name.replace('_', '-').replace('/', '-')}-{index:03d}"[-64:].lstrip("-")
+        cell.metadata.pop("execution", None)
+        if cell.cell_type == "code":
+            cell.outputs = _merge_streams(cell.outputs)
+    for key in ("jupytext", "source_map"):
+        notebook.metadata.pop(key, None)
+    notebook.metadata.kernelspec = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook.metadata.language_info = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
+    notebook.nbformat_minor = 5
+    return notebook
+
+
+def _without_live_labs(notebook: NotebookNode) -> NotebookNode:
+    """Keep of a live lab's output its text only, and drop the models that nothing else shows."""
+    live = [cell for cell in notebook.cells if LIVE_TAG in cell.metadata.get("tags", [])]
+    if not live:
+        return notebook
+    for cell in live:
+        for output in cell.outputs:
+            output.get("data", {}).pop(WIDGET_VIEW, None)
+    state = notebook.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    kept, waiting = {}, re.findall(r'"model_id": "([0-9a-f]{32})"', json.dumps(outputs))
+    while waiting:
+        model = waiting.pop()
+        if model in state and model not in kept:
+            kept[model] = state[model]
+            waiting += re.findall(r"IPY_MODEL_([0-9a-f]{32})", json.dumps(state[model]))
+    if kept:
+        notebook.metadata.widgets[WIDGET_STATE]["state"] = {key: state[key] for key in state if key in kept}
+    else:
+        notebook.metadata.pop("widgets", None)
+    return notebook
+
+
+def _number_widgets(notebook: NotebookNode) -> NotebookNode:
+    """Number the widget models in order of appearance: first the shown ones, then the rest as they were made."""
+    state = notebook.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
+    text = nbformat.writes(notebook)
+    shown = re.findall(r'"model_id": "([0-9a-f]{32})"', text)
+    for number, model_id in enumerate(dict.fromkeys([*shown, *state])):
+        text = text.replace(model_id, f"{number:032x}")
+    notebook = nbformat.reads(text, as_version=4)
+    widgets = notebook.metadata.get("widgets", {}).get(WIDGET_STATE)
+    if widgets:
+        widgets["state"] = {key: widgets["state"][key] for key in sorted(widgets["state"])}
+        for model in widgets["state"].values():
+            if model["model_name"] == "LayoutModel":  # a value that is not set is the browser's default
+                model["state"] = {key: value for key, value in model["state"].items() if value is not None}
+    return notebook
+
+
+def _merge_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Join what was printed in pieces: in a run of stream outputs, all of stdout, then all of stderr."""
+    merged = []
+    for is_stream, run in groupby(outputs, key=lambda output: output.output_type == "stream"):
+        if not is_stream:
+            merged.extend(run)
+            continue
+        by_name = sorted(run, key=lambda output: output.name, reverse=True)
+        for name, parts in groupby(by_name, key=lambda output: output.name):
+            merged.append(nbformat.v4.new_output("stream", name=name, text="".join(part.text for part in parts)))
+    return merged
+
+
+def keep_timings(notebook: NotebookNode, stored: NotebookNode | None) -> NotebookNode:
+    """Take the outputs of timing cells whose source has not changed from the stored notebook."""
+    known = {cell.source: cell for cell in (stored.cells if stored else []) if _is_timing(cell) and cell.outputs}
+    for cell in notebook.cells:
+        if _is_timing(cell) and cell.source in known:
+            cell.outputs = known[cell.source].outputs
+    return notebook
+
+
+def _is_timing(cell: NotebookNode) -> bool:
+    return cell.cell_type == "code" and TIMING_TAG in cell.metadata.get("tags", [])
+
+
+def run(source: Path) -> NotebookNode:
+    """Read, execute and clean one source; the stored notebook is not looked at."""
+    name = toc.page(source)
+    notebook = stable(execute(read_source(source), source), name)
+    return fill_numbers(notebook, notebook, name)
+
+
+def to_text(notebook: NotebookNode) -> str:
+    """Write a notebook as it is stored: checked against the format, with one newline at the end."""
+    nbformat.validate(notebook)
+    return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
+
+
+def stored_notebook(source: Path) -> NotebookNode | None:
+    """Read the notebook that lies beside a source, if there is one."""
+    path = source.with_suffix(".ipynb")
+    return nbformat.reads(path.read_text("utf8"), as_version=4) if path.exists() else None
+
+
+def first_difference(stored: NotebookNode, fresh: NotebookNode) -> str:
+    """Say where two notebooks differ: the first cell, or else the metadata."""
+    for index, (old, new) in enumerate(zip(stored.cells, fresh.cells, strict=False)):
+        for part in ("cell_type", "source", "execution_count", "outputs", "metadata", "id"):
+            if json.dumps(old.get(part), sort_keys=True) != json.dumps(new.get(part), sort_keys=True):
+                return f"cell {index} ({new['id']}) differs in its {part}"
+    if len(stored.cells) != len(fresh.cells):
+        return f"it has {len(stored.cells)} cells, a fresh run has {len(fresh.cells)}"
+    keys = [key for key in {**stored.metadata, **fresh.metadata} if stored.metadata.get(key) != fresh.metadata.get(key)]
+    return f"it differs in its metadata {', '.join(sorted(keys))}" if keys else "it differs in its formatting"
+
+
+def make(source: Path, *, check: bool) -> str:
+    """Execute one source and write its notebook, or compare it with the stored one.
+
+    Returns:
+        One word for the progress line.
+
+    Raises:
+        ChapterError: a cell fails, or ``check`` finds a difference.
+    """
+    stored = stored_notebook(source)
+    fresh = keep_timings(run(source), stored)
+    text = to_text(fresh)
+    target = source.with_suffix(".ipynb")
+    if stored is not None and target.read_bytes() == text.encode("utf8"):
+        return "unchanged"
+    if check:
+        if stored is None:
+            raise ChapterError(
+                f"{toc.page(source)}: there is no {target.name}. Run `make notebooks NAME={toc.page(source)}`."
+            )
+        difference = first_difference(stored, fresh)
+        raise ChapterError(
+            f"{toc.page(source)}: {target.name} is not what a fresh run gives: {difference}. "
+            f"Run `make notebooks NAME={toc.page(source)}`."
+        )
+    partial = target.with_suffix(".part")
+    partial.write_bytes(text.encode("utf8"))
+    partial.replace(target)
+    return "written"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="pages or chapters (default: all)")
+    parser.add_argument("--check", action="store_true", help="write nothing, fail where a notebook is not fresh")
+    parser.add_argument("--book", type=Path, default=ROOT / "book", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    known = {toc.page(path): path for path in sources(options.book.resolve())}
+    chosen = [page for page in known if not options.names or {page, toc.chapter(page)} & set(options.names)]
+    unknown = [name for name in options.names if not any(name in (page, toc.chapter(page)) for page in known)]
+    if unknown:
+        print(f"no source for {', '.join(unknown)}: the pages are {', '.join(known) or 'none yet'}", file=sys.stderr)
+        return 1
+    failed = 0
+    for name in chosen:
+        start = time.perf_counter()
+        try:
+            word = make(known[name], check=options.check)
+        except ChapterError as error:
+            failed += 1
+            print(f"\n{error}\n", file=sys.stderr)
+            word = "failed, nothing written"
+        print(f"{name:32} {word}, {time.perf_counter() - start:.1f} s", flush=True)
+    if not failed and options.book.resolve() == ROOT / "book":
+        try:
+            print(f"{'drills.json':32} {drills.write_drills(check=options.check)}", flush=True)
+        except ValueError as error:
+            failed += 1
+            print(f"\n{error}\n", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

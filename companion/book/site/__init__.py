@@ -1,0 +1,26 @@
+"""The Sphinx extension of the book: everything that the site adds to Jupyter Book, registered by one name."""
+
+from sphinx.application import Sphinx
+
+PARTS = (
+    "mathjax",
+    "launch",
+    "theme",
+    "claims_page",
+    "questions_page",
+    "quiz_page",
+    "explorers",
+    "live_lab",
+    "mock_page",
+    "drills_page",
+    "cards_page",
+    "progress_page",
+    "formulas_page",
+)
+
+
+def setup(app: Sphinx) -> dict[str, object]:
+    """Register every part with Sphinx."""
+    for part in PARTS:
+        app.setup_extension(f"{__name__}.{part}")
+    return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}

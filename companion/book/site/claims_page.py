@@ -1,0 +1,239 @@
+"""The ledger on the site: anchors on the cells that settle a claim, and the page that lists every claim.
+
+* an anchor and a label ``claim-<id>`` on each such cell, so that ``{ref}`text <claim-id>``` works everywhere,
+* the directive ``{ledger-table}``: counts, then every claim with its verdict, its evidence and a link to its cell,
+* the role ``{ledger-count}`attention wrong```: the number of entries that have all the words said,
+  or ``total`` and ``documents``, the numbers of claims and of documents that the ledger starts from,
+* the role ``{verdict}`wrong```: the word as a badge.
+
+It warns, which fails a build with ``-W``, where a call names an unknown claim, and where a claim of a finished chapter
+(one with a notebook in the table of contents) is not settled exactly once.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.nodes import set_source_info
+
+from companion.book import toc
+from companion.book.claims import (
+    VERDICTS,
+    Claim,
+    Ledger,
+    Settlement,
+    count,
+    ledger_files,
+    problems,
+    read_ledger,
+    settlements,
+)
+
+log = logging.getLogger(__name__)
+
+
+def _ledger(env: BuildEnvironment) -> Ledger:
+    """Read the ledger for the page being read, which is read again when the ledger changes."""
+    for path in ledger_files(Path(env.srcdir)).values():
+        env.note_dependency(str(path))
+    return read_ledger(Path(env.srcdir))
+
+
+def _notebook(env: BuildEnvironment, docname: str) -> dict | None:
+    """Load the notebook behind a page; None for a page that is not a notebook."""
+    path = Path(env.doc2path(docname))
+    return json.loads(path.read_text("utf8")) if path.suffix == ".ipynb" else None
+
+
+def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Put an anchor, a label and classes on each cell that settles a claim."""
+    env = app.env
+    docname = env.docname
+    notebook = _notebook(env, docname)
+    if notebook is None:
+        return
+    settled = settlements(notebook["cells"])
+    env.ledger_settled[docname] = settled
+    if not settled:
+        return
+    claims = {claim.id: claim for claim in _ledger(env).claims}
+    boxes = {box["cell_index"]: box for box in doctree.findall(nodes.container) if box.get("nb_element") == "cell_code"}
+    for item in settled:
+        claim, box = claims.get(item.claim_id), boxes.get(item.cell)
+        if claim is None:
+            continue  # reported once all pages are read
+        if box is None:
+            log.warning("the cell that settles %s is not on the page", claim.id, location=docname, type="ledger")
+            continue
+        label = f"claim-{claim.id}"
+        box["ids"].append(label)
+        box["classes"].extend(name for name in ("claim-cell", f"verdict-{claim.verdict}") if name not in box["classes"])
+        env.get_domain("std").note_hyperlink_target(label, docname, label, claim.claim)
+
+
+def check(app: Sphinx, env: BuildEnvironment) -> None:
+    """Warn about every disagreement between the ledger and the chapters, on each build."""
+    settled: dict[str, list[Settlement]] = {}
+    for docname, items in sorted(env.ledger_settled.items()):
+        settled.setdefault(toc.chapter(docname), []).extend(items)
+    for problem in problems(read_ledger(Path(env.srcdir)).claims, settled):
+        log.warning("claims: %s", problem, type="ledger")
+
+
+def verdict_badge(verdict: str) -> nodes.inline:
+    """Return the verdict's word, with the classes that give it a sign and a colour."""
+    return nodes.inline("", verdict.replace("-", " "), classes=["verdict", f"verdict-{verdict}"])
+
+
+class VerdictRole(SphinxRole):
+    """The role ``{verdict}`wrong```."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the badge."""
+        if self.text not in VERDICTS:
+            message = self.inliner.reporter.error(f"a verdict is one of {', '.join(VERDICTS)}: got {self.text!r}")
+            return [], [message]
+        return [verdict_badge(self.text)], []
+
+
+class CountRole(SphinxRole):
+    """The role ``{ledger-count}`attention wrong```."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the number."""
+        try:
+            return [nodes.Text(str(count(_ledger(self.env), self.text)))], []
+        except ValueError as error:
+            return [], [self.inliner.reporter.error(str(error))]
+
+
+class LedgerTable(SphinxDirective):
+    """The directive ``{ledger-table}``: counts, then a section a chapter with its claims."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the nodes."""
+        ledger = _ledger(self.env)
+        self.env.note_dependency(str(Path(self.env.srcdir, "_toc.yml")))
+        titles, settled = self._chapters()
+        chapters = list(dict.fromkeys(claim.chapter for claim in ledger.claims))
+        result = [*self._counts(ledger, chapters, titles)]
+        for chapter in chapters:
+            title = titles.get(chapter, chapter.replace("-", " ").capitalize())
+            section = nodes.section("", ids=[f"ledger-chapter-{chapter}"], names=[])
+            heading = nodes.title(title, title)
+            set_source_info(self, section)
+            set_source_info(self, heading)
+            section += heading
+            section.extend(
+                self._entry(claim, ledger.documents, titles, settled.get(claim.id))
+                for claim in ledger.claims
+                if claim.chapter == chapter
+            )
+            result.append(section)
+        return result
+
+    def _chapters(self) -> tuple[dict[str, str], dict[str, tuple[str, Settlement]]]:
+        """Read titles and settlements from the notebooks of the book, and make this page depend on them."""
+        titles, settled = {}, {}
+        for docname in sorted(self.env.found_docs):
+            notebook = _notebook(self.env, docname)
+            if notebook is None:
+                continue
+            self.env.note_dependency(self.env.doc2path(docname))
+            name = toc.chapter(docname)
+            text = "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+            title = re.search(r"^# (.+)$", text, re.MULTILINE)
+            titles.setdefault(name, title[1].strip() if title else name)
+            settled |= {item.claim_id: (name, item) for item in settlements(notebook["cells"])}
+        return titles, settled
+
+    def _counts(self, ledger: Ledger, chapters: list[str], titles: Mapping[str, str]) -> list[nodes.Node]:
+        """Two tables: what each verdict means and how often it stands, and the verdicts of each chapter."""
+        meanings = [["Verdict", "Meaning", "Claims"]]
+        meanings += [[f"{{verdict}}`{name}`", text, str(count(ledger, name))] for name, text in VERDICTS.items()]
+        rows = [["Chapter", *(f"{{verdict}}`{name}`" for name in VERDICTS), "all"]]
+        for chapter in chapters:
+            numbers = [str(count(ledger, f"{chapter} {name}")) for name in VERDICTS]
+            title = titles.get(chapter, chapter.replace("-", " ").capitalize())
+            rows.append([title, *numbers, str(count(ledger, chapter))])
+        if len(chapters) > 1:
+            rows.append(["All", *(str(count(ledger, name)) for name in VERDICTS), str(len(ledger.claims))])
+        return [*self._table(meanings, "ledger-verdicts"), *self._table(rows, "ledger-chapters")]
+
+    def _table(self, rows: list[list[str]], name: str) -> list[nodes.Node]:
+        lines = ["```{list-table}", ":header-rows: 1", f":class: ledger-counts {name}", ""]
+        for row in rows:
+            lines += [f"{'  -' if number else '* -'} {cell}" for number, cell in enumerate(row)]
+        box = nodes.container()
+        self.state.nested_parse(StringList([*lines, "```"], source=self.get_source_info()[0]), 0, box)
+        return box.children
+
+    def _entry(
+        self, claim: Claim, documents: int, titles: Mapping[str, str], place: tuple[str, Settlement] | None
+    ) -> nodes.container:
+        """One claim: what it says, the verdict, where it is settled, what is right, the evidence."""
+        label = f"ledger-{claim.id}"
+        box = nodes.container(ids=[label], classes=["ledger-entry", f"verdict-{claim.verdict}"])
+        self.env.get_domain("std").note_hyperlink_target(label, self.env.docname, label, claim.claim)
+        facts = [f"{{verdict}}`{claim.verdict}`", f"in {claim.documents} of {documents} documents"]
+        if place:
+            chapter, item = place
+            source = f"{{cite:t}}`{item.bibkey}`, cited in a" if item.bibkey else ""
+            link = f"{{ref}}`cell in {titles[chapter]} <claim-{claim.id}>`"
+            facts.append(f"settled by {source} {link}" if source else f"settled by a {link}")
+        elif claim.dropped:
+            facts.append("not taken up")
+        else:
+            facts.append("its chapter is not finished")
+        box += self._paragraph(claim.claim, "ledger-claim")
+        box += self._paragraph(" · ".join(facts), "ledger-facts")
+        for word, text in (
+            ("Right is", claim.correct),
+            ("Conditions", claim.conditions),
+            ("Evidence", claim.evidence),
+            ("Left out", claim.dropped),
+        ):
+            if text:
+                box += self._paragraph(f"**{word}:** {text}", "ledger-detail")
+        return box
+
+    def _paragraph(self, text: str, name: str) -> nodes.paragraph:
+        text = " ".join(text.split())
+        children, messages = self.state.inline_text(text, self.lineno)
+        paragraph = nodes.paragraph(text, "", *children, *messages, classes=[name])
+        set_source_info(self, paragraph)
+        return paragraph
+
+
+def _start(app: Sphinx) -> None:
+    if not hasattr(app.env, "ledger_settled"):
+        app.env.ledger_settled = {}
+
+
+def _purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    env.ledger_settled.pop(docname, None)
+
+
+def _merge(app: Sphinx, env: BuildEnvironment, docnames: Iterable[str], other: BuildEnvironment) -> None:
+    env.ledger_settled.update({name: other.ledger_settled[name] for name in docnames if name in other.ledger_settled})
+
+
+def setup(app: Sphinx) -> dict[str, object]:
+    """Register the directive, the roles and the steps of the build."""
+    app.add_directive("ledger-table", LedgerTable)
+    app.add_role("ledger-count", CountRole())
+    app.add_role("verdict", VerdictRole())
+    app.add_css_file("css/ledger.css")
+    app.connect("builder-inited", _start)
+    app.connect("env-purge-doc", _purge)
+    app.connect("env-merge-info", _merge)
+    app.connect("doctree-read", mark_cells)
+    app.connect("env-updated", check)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,269 @@
+"""Exercises on the blocks of a layer: ``feed-forward``, ``swiglu`` and ``norm-order``."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _feed_forward(x: Tensor, w_1: Tensor, b_1: Tensor, w_2: Tensor, b_2: Tensor) -> Tensor:
+    return (x @ w_1 + b_1).clamp(min=0) @ w_2 + b_2
+
+
+def _by_gelu(x: Tensor, w_1: Tensor, b_1: Tensor, w_2: Tensor, b_2: Tensor) -> Tensor:
+    hidden = x @ w_1 + b_1
+    return hidden * (1 + torch.erf(hidden / math.sqrt(2))) / 2 @ w_2 + b_2
+
+
+def _feed_forward_cases() -> list[Case]:
+    draw = Draw(26)
+
+    def given(batch: int, t: int, d: int, d_ff: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        first = draw.normal(d, d_ff, dtype=dtype), draw.normal(d_ff, dtype=dtype)
+        second = draw.normal(d_ff, d, dtype=dtype), draw.normal(d, dtype=dtype)
+        return draw.normal(batch, t, d, dtype=dtype, scale=scale), *first, *second
+
+    by_hand = (
+        torch.tensor([[[2.0]]]),
+        torch.tensor([[0.5, -1.0]]),
+        torch.tensor([0.0, 1.0]),
+        torch.tensor([[1.0], [4.0]]),
+        torch.tensor([-2.0]),
+    )
+    return [
+        Case(by_hand, "the example"),
+        Case(given(1, 2, 2, 3, F64)),
+        Case(given(1, 1, 3, 5, F32), "one position"),
+        Case(given(2, 3, 5, 7, F32)),
+        Case(given(3, 2, 4, 4, F64), "as wide inside as outside"),
+        Case(given(2, 5, 7, 2, F64), "narrower inside"),
+        Case(given(2, 3, 5, 11, F64, 1e3), "large numbers"),
+    ]
+
+
+FEED_FORWARD = Exercise(
+    name="feed-forward",
+    title="Write the feed-forward network",
+    chapter="add-norm",
+    tier=1,
+    minutes=10,
+    reference=_feed_forward,
+    cases=_feed_forward_cases,
+    tested="one position, hidden layers wider and narrower than the model, float32 and float64",
+    hints=(
+        "Two linear maps with a nonlinear function between them. Which of the five tensors belong to the first map?",
+        "Rows are positions, so the matrices act from the right. The function that cuts negative numbers off acts on "
+        "the result of the first map, its bias included.",
+        "Count the steps: product, bias, cut, product, bias. `clamp` with a lower bound, or `relu`, is the third of "
+        "them. Nothing happens after the last.",
+    ),
+    mistakes=(
+        Mistake(
+            "relu-at-the-end",
+            lambda x, w_1, b_1, w_2, b_2: ((x @ w_1 + b_1) @ w_2 + b_2).clamp(min=0),
+            "You cut off the result instead of the hidden layer. Without a nonlinear function between them the two "
+            "matrices are one.",
+        ),
+        Mistake(
+            "no-activation",
+            lambda x, w_1, b_1, w_2, b_2: (x @ w_1 + b_1) @ w_2 + b_2,
+            "There is no nonlinear function between your two maps, so together they are one linear map.",
+        ),
+        Mistake(
+            "cut-twice",
+            lambda x, w_1, b_1, w_2, b_2: _feed_forward(x, w_1, b_1, w_2, b_2).clamp(min=0),
+            "You cut off the result as well. A network that only adds to the residual stream could never take away.",
+        ),
+        Mistake(
+            "bias-after-the-cut",
+            lambda x, w_1, b_1, w_2, b_2: ((x @ w_1).clamp(min=0) + b_1) @ w_2 + b_2,
+            "You added the first bias after the cut. It decides where the cut lies, so it comes before.",
+        ),
+        Mistake(
+            "biases-lost",
+            lambda x, w_1, b_1, w_2, b_2: (x @ w_1).clamp(min=0) @ w_2,
+            "Both biases are missing.",
+        ),
+        Mistake(
+            "gelu",
+            _by_gelu,
+            "This is GELU. The equation of the paper has the maximum of 0 and the number.",
+        ),
+    ),
+)
+
+
+def _swiglu(x: Tensor, w_gate: Tensor, w_up: Tensor, w_down: Tensor) -> Tensor:
+    gate = x @ w_gate
+    return (gate * gate.sigmoid() * (x @ w_up)) @ w_down
+
+
+def _swiglu_cases() -> list[Case]:
+    draw = Draw(27)
+
+    def given(batch: int, t: int, d: int, d_ff: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        gate, up = draw.normal(d, d_ff, dtype=dtype), draw.normal(d, d_ff, dtype=dtype)
+        return draw.normal(batch, t, d, dtype=dtype, scale=scale), gate, up, draw.normal(d_ff, d, dtype=dtype)
+
+    by_hand = (
+        torch.tensor([[[1.0]]], dtype=F64),
+        torch.tensor([[math.log(3.0), 0.0]], dtype=F64),
+        torch.tensor([[4.0, 1.0]], dtype=F64),
+        torch.tensor([[1.0], [1.0]], dtype=F64),
+    )
+    return [
+        Case(by_hand, "the example"),
+        Case(given(1, 2, 2, 3, F64)),
+        Case(given(1, 1, 3, 5, F32), "one position"),
+        Case(given(2, 3, 5, 7, F32)),
+        Case(given(3, 2, 4, 4, F64), "as wide inside as outside"),
+        Case(given(2, 5, 7, 2, F64), "narrower inside"),
+        Case(given(2, 3, 5, 11, F64, 1e3), "large numbers"),
+    ]
+
+
+SWIGLU = Exercise(
+    name="swiglu",
+    title="Gate the hidden layer",
+    chapter="add-norm",
+    tier=1,
+    minutes=10,
+    reference=_swiglu,
+    cases=_swiglu_cases,
+    tested="one position, hidden layers wider and narrower than the model, float32 and float64",
+    hints=(
+        "Two maps go up side by side, and one comes down. Which of the two carries the activation?",
+        "The activation is a number times its own sigmoid, and it acts on the gate. `torch.nn.functional.silu` "
+        "computes it.",
+        "Multiply the activated gate with the other map entry by entry, then come down through the last matrix. The "
+        "activation acts on one factor only, and before the product.",
+    ),
+    mistakes=(
+        Mistake(
+            "sigmoid-only",
+            lambda x, w_gate, w_up, w_down: ((x @ w_gate).sigmoid() * (x @ w_up)) @ w_down,
+            "Your gate is the sigmoid alone: this is GLU. In SwiGLU the number itself multiplies its sigmoid.",
+        ),
+        Mistake(
+            "gate-and-up-swapped",
+            lambda x, w_gate, w_up, w_down: _swiglu(x, w_up, w_gate, w_down),
+            "The activation acts on the wrong one of the two maps. It belongs to the gate.",
+        ),
+        Mistake(
+            "activation-on-the-product",
+            lambda x, w_gate, w_up, w_down: torch.nn.functional.silu((x @ w_gate) * (x @ w_up)) @ w_down,
+            "The activation acts on the product. It belongs to the gate alone, before the product.",
+        ),
+        Mistake(
+            "relu",
+            lambda x, w_gate, w_up, w_down: ((x @ w_gate).clamp(min=0) * (x @ w_up)) @ w_down,
+            "Your gate is a ReLU: this is ReGLU. SwiGLU has the smooth function.",
+        ),
+        Mistake(
+            "gate-alone",
+            lambda x, w_gate, w_up, w_down: torch.nn.functional.silu(x @ w_gate) @ w_down,
+            "The second map is not used: without the product nothing is gated.",
+        ),
+    ),
+)
+
+
+def _norm_order(x: Tensor, w_1: Tensor, w_2: Tensor, pre: bool) -> Tensor:
+    return _layer(x, w_1, w_2, pre)
+
+
+def _norm(x: Tensor) -> Tensor:
+    return torch.nn.functional.layer_norm(x, x.shape[-1:])
+
+
+def _layer(x: Tensor, w_1: Tensor, w_2: Tensor, pre: bool, *, how: str = "right") -> Tensor:
+    """Two sub-layers with residual and norm, with one thing changed."""
+    pre = not pre if how == "swapped" else pre
+    start = x
+    for w in (w_1, w_2):
+        kept = start if how == "old residual" else x
+        if pre:
+            normal = _norm(x)
+            x = (normal if how == "norm on the stream" else kept) + normal @ w
+        else:
+            x = _norm(x @ w) + kept if how == "norm of the branch" else _norm(kept + x @ w)
+    return _norm(x) if how == "final norm" and pre else x
+
+
+def _order_cases() -> list[Case]:
+    draw = Draw(28)
+
+    def given(batch: int, t: int, d: int, pre: bool, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        w_1, w_2 = draw.normal(d, d, dtype=dtype), draw.normal(d, d, dtype=dtype)
+        return draw.normal(batch, t, d, dtype=dtype, scale=scale), w_1, w_2, pre
+
+    by_hand = (
+        torch.tensor([[[1.0, 3.0]]]),
+        torch.tensor([[0.0, 1.0], [0.0, 0.0]]),
+        torch.tensor([[2.0, 0.0], [0.0, 0.0]]),
+        True,
+    )
+    return [
+        Case(by_hand, "the example, pre-norm"),
+        Case(given(1, 1, 3, False, F64), "post-norm"),
+        Case(given(1, 2, 3, True, F32), "pre-norm"),
+        Case(given(2, 3, 5, False, F32), "post-norm"),
+        Case(given(3, 2, 7, True, F64), "pre-norm"),
+        Case(given(2, 5, 4, False, F64), "post-norm"),
+        Case(given(2, 3, 5, True, F64, 1e3), "pre-norm, large numbers"),
+        Case(given(2, 3, 5, False, F64, 1e3), "post-norm, large numbers"),
+    ]
+
+
+NORM_ORDER = Exercise(
+    name="norm-order",
+    title="Put add and norm in order",
+    chapter="add-norm",
+    tier=2,
+    minutes=15,
+    reference=_norm_order,
+    cases=_order_cases,
+    tested="post-norm and pre-norm, one position, large numbers, float32 and float64",
+    hints=(
+        "A layer has two sub-layers, and each has a residual of its own. Write one of them down for both orders before "
+        "you write code.",
+        "Post-norm: the norm acts on the sum, and so on everything that goes on. Pre-norm: it acts on what the "
+        "sub-layer reads, and the stream itself is never normalised.",
+        "In pre-norm you need the vector twice, once as it is and once normalised. The second sub-layer starts from "
+        "what the first one left. No norm stands at the end of a pre-norm layer.",
+    ),
+    mistakes=(
+        Mistake(
+            "orders-swapped",
+            lambda *given: _layer(*given, how="swapped"),
+            "You swapped the two orders: post-norm normalises the sum, pre-norm what the sub-layer reads.",
+        ),
+        Mistake(
+            "norm-on-the-stream",
+            lambda *given: _layer(*given, how="norm on the stream"),
+            "In pre-norm you added to the normalised vector. The residual carries the vector as it came.",
+        ),
+        Mistake(
+            "norm-of-the-branch",
+            lambda *given: _layer(*given, how="norm of the branch"),
+            "In post-norm you normalised the output of the sub-layer alone. The norm acts on the sum. Some later "
+            "models have your order, the paper has not.",
+        ),
+        Mistake(
+            "old-residual",
+            lambda *given: _layer(*given, how="old residual"),
+            "The residual of your second sub-layer starts at the input of the layer. It starts where the first "
+            "sub-layer ended.",
+        ),
+        Mistake(
+            "final-norm",
+            lambda *given: _layer(*given, how="final norm"),
+            "You normalised the end of a pre-norm layer. That norm stands once behind the whole stack.",
+        ),
+    ),
+)

@@ -1,0 +1,3 @@
+"""The chapter architecture: its exercises, explorers, quiz items and claims."""
+
+TITLE = "The whole model"

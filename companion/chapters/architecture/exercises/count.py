@@ -1,0 +1,84 @@
+"""The exercise on counting a model's parameters: ``count-parameters``."""
+
+from companion.practice.definition import Case, Exercise, Mistake
+
+
+def _count(vocab: int, d_model: int, n_layers: int, d_ff: int, **wrong: int) -> int:
+    """Count an encoder-decoder with tied embeddings and biases; ``wrong`` makes a named mistake."""
+    bias = wrong.get("bias", 1)
+    attention = 4 * d_model * d_model + bias * 4 * d_model
+    network = 2 * d_model * d_ff + bias * (d_ff + d_model)
+    norm = 2 * d_model
+    encoder = attention + network + 2 * norm
+    decoder = wrong.get("attentions", 2) * attention + network + wrong.get("norms", 3) * norm
+    both = encoder + (encoder if wrong.get("same") else decoder)
+    return wrong.get("tables", 1) * vocab * d_model + (1 if wrong.get("one_layer") else n_layers) * both
+
+
+def _reference(vocab: int, d_model: int, n_layers: int, d_ff: int) -> int:
+    return _count(vocab, d_model, n_layers, d_ff)
+
+
+COUNT_PARAMETERS = Exercise(
+    name="count-parameters",
+    title="Count the parameters",
+    chapter="architecture",
+    tier=2,
+    minutes=25,
+    reference=_reference,
+    cases=lambda: [
+        Case((10, 2, 1, 4), "the example"),
+        Case((11, 4, 1, 8)),
+        Case((13, 3, 2, 12)),
+        Case((5, 1, 4, 1), "width 1"),
+        Case((7, 6, 3, 5), "a hidden layer narrower than the model"),
+        Case((37_000, 512, 6, 2048), "the base model"),
+        Case((32_000, 1024, 6, 4096), "the big model"),
+    ],
+    tested="the example, a narrow hidden layer, the base and the big model",
+    hints=(
+        "Count one attention, one network and one normalisation first. Then ask how many of each an encoder layer "
+        "and a decoder layer have.",
+        "A matrix from width a to width b has a times b numbers and a bias of b. An attention has four square ones, a "
+        "network two. A normalisation has two numbers for each feature.",
+        "Per layer of both stacks together: three attentions, two networks, five normalisations. The embedding is "
+        "counted once, because source, target and output share it.",
+    ),
+    mistakes=(
+        Mistake(
+            "untied",
+            lambda *sizes: _count(*sizes, tables=3),
+            "You counted the embedding three times. Source, target and output share one table.",
+        ),
+        Mistake(
+            "two-tables",
+            lambda *sizes: _count(*sizes, tables=2),
+            "You counted two tables. Source, target and output share one.",
+        ),
+        Mistake(
+            "no-biases",
+            lambda *sizes: _count(*sizes, bias=0),
+            "The biases of the linear maps are missing.",
+        ),
+        Mistake(
+            "no-cross-attention",
+            lambda *sizes: _count(*sizes, attentions=1),
+            "Your decoder layer has one attention. It has two: to itself and to the memory.",
+        ),
+        Mistake(
+            "two-norms",
+            lambda *sizes: _count(*sizes, norms=2),
+            "Your decoder layer has two normalisations. It has one for each sub-layer, so three.",
+        ),
+        Mistake(
+            "decoder-as-encoder",
+            lambda *sizes: _count(*sizes, same=1),
+            "You counted the decoder like the encoder. Its layers have a third sub-layer, with a normalisation.",
+        ),
+        Mistake(
+            "one-layer",
+            lambda *sizes: _count(*sizes, one_layer=1),
+            "You counted one layer of each stack. There are n_layers of them, with weights of their own.",
+        ),
+    ),
+)

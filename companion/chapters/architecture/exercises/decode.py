@@ -1,0 +1,90 @@
+"""The exercise on writing: ``greedy-decode``."""
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+
+def _write(logits: Tensor, start: int, end: int, max_new: int, **wrong: object) -> Tensor:
+    """Follow the largest logit from token to token; ``wrong`` makes a named mistake."""
+    token, made = start, []
+    while len(made) < max_new:
+        row = logits[start if wrong.get("forgets") else token]
+        token = int(row.argmin() if wrong.get("least") else row.argmax())
+        if token == end and wrong.get("drops_end"):
+            break
+        made.append(token)
+        if token == end and not wrong.get("goes_on"):
+            break
+    return torch.tensor([start, *made] if wrong.get("keeps_start") else made)
+
+
+def _reference(logits: Tensor, start: int, end: int, max_new: int) -> Tensor:
+    return _write(logits, start, end, max_new)
+
+
+def _cases() -> list[Case]:
+    draw = Draw(22)
+    by_hand = torch.tensor([[0.0, 0, 3, 1], [0, 0, 0, 5], [0, 4, 0, 1], [2.0, 0, 0, 0]])
+    return [
+        Case((by_hand, 0, 3, 9), "the example"),
+        Case((by_hand, 0, 3, 2), "no room for the end"),
+        Case((by_hand, 1, 3, 9), "the end at once"),
+        Case((draw.normal(11, 11), 4, 7, 6)),
+        Case((draw.normal(13, 13, dtype=torch.float32), 2, 5, 8)),
+        Case((draw.normal(7, 7, scale=1e3), 1, 3, 5), "large numbers"),
+        Case((torch.eye(5).roll(1, 1) - 2.0, 0, 4, 7), "negative logits"),
+    ]
+
+
+GREEDY_DECODE = Exercise(
+    name="greedy-decode",
+    title="Write greedily",
+    chapter="architecture",
+    tier=2,
+    minutes=20,
+    reference=_reference,
+    cases=_cases,
+    tested="an end symbol at once, no room for it, negative logits, float32 and float64",
+    hints=(
+        "Play it with a finger on the table: which row do you read first, and which row after you have written a word?",
+        "A loop of at most max_new turns. In each, one row of the table, one argmax, one token more. When is it over "
+        "before that?",
+        "The end symbol is written, too, and then the loop ends. The start symbol is read and not written. Return "
+        "`torch.tensor` of the list.",
+    ),
+    mistakes=(
+        Mistake(
+            "keeps-start",
+            lambda *given: _write(*given, keeps_start=True),
+            "Your text begins with the start symbol. It is read and not written.",
+        ),
+        Mistake(
+            "goes-on",
+            lambda *given: _write(*given, goes_on=True),
+            "You go on behind the end symbol.",
+        ),
+        Mistake(
+            "drops-end",
+            lambda *given: _write(*given, drops_end=True),
+            "The end symbol is missing. It is written like any token, and the text ends with it.",
+        ),
+        Mistake(
+            "forgets",
+            lambda *given: _write(*given, forgets=True),
+            "Each step reads the row of the start symbol. It must read the row of the token written last.",
+        ),
+        Mistake(
+            "least",
+            lambda *given: _write(*given, least=True),
+            "You write the least probable token.",
+        ),
+        Mistake(
+            "one-step-more",
+            lambda logits, start, end, max_new: _write(logits, start, end, max_new + 1),
+            "Your text may have one token too many: max_new counts the end symbol as well.",
+        ),
+    ),
+)

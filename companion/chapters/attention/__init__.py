@@ -1,0 +1,3 @@
+"""The chapter attention: its exercises, explorers, quiz items and claims."""
+
+TITLE = "Attention"

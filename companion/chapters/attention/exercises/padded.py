@@ -1,0 +1,149 @@
+"""Exercise on a padded batch: ``debug-padded-batch``."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _padded_batch(x: Tensor, lengths: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
+    query, key, value = x @ w_q, x @ w_k, x @ w_v
+    scores = query @ key.mT / math.sqrt(key.shape[-1])
+    real = torch.arange(x.shape[1]) < lengths[:, None]  # (batch, t)
+    weights = scores.masked_fill(~real[:, None, :], -torch.inf).softmax(dim=-1)
+    output = (weights @ value).masked_fill(~real[:, :, None], 0.0)
+    return output.sum(dim=1) / lengths[:, None]
+
+
+def _padded_cases() -> list[Case]:
+    draw = Draw(5)
+
+    def batch(*lengths: int, t: int, dtype: torch.dtype, junk: float = 1.0, scale: float = 1.0) -> tuple[Tensor, ...]:
+        x = draw.normal(len(lengths), t, 7, dtype=dtype)
+        real = torch.arange(t) < torch.tensor(lengths)[:, None]
+        x = torch.where(real[:, :, None], x, junk * x)
+        w_q, w_k = (draw.normal(7, 5, dtype=dtype, scale=scale) for _ in range(2))
+        return x, torch.tensor(lengths), w_q, w_k, draw.normal(7, 11, dtype=dtype)
+
+    return [
+        Case(batch(3, 1, t=3, dtype=F64), "two sentences, one of them padded"),
+        Case(batch(1, t=1, dtype=F32), "one token"),
+        Case(batch(3, 3, t=3, dtype=F64), "no padding"),
+        Case(batch(2, 5, 3, t=7, dtype=F32), "no sentence fills the batch"),
+        Case(batch(1, 2, 3, t=3, dtype=F64), "as many sentences as tokens"),
+        Case(batch(2, 5, t=11, dtype=F32, junk=1e3), "large numbers in the padding"),
+        Case(batch(5, 2, 3, t=5, dtype=F64, scale=1e3), "scores near a million"),
+    ]
+
+
+def _pooled(
+    x: Tensor,
+    lengths: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    *,
+    last: int = 0,
+    how: str = "keys",
+    pool: str = "mean of real",
+) -> Tensor:
+    """Average the attention output of a padded batch, with one thing changed."""
+    query, key, value = x @ w_q, x @ w_k, x @ w_v
+    scores = query @ key.mT / math.sqrt(key.shape[-1])
+    real = torch.arange(x.shape[1]) < lengths[:, None] + last
+    if how == "keys":
+        scores = scores.masked_fill(~real[:, None, :], -torch.inf)
+    elif how == "queries":
+        scores = scores.masked_fill(~real[:, :, None], -torch.inf)
+    elif how == "two axes":
+        scores = scores.masked_fill(~real, -torch.inf)
+    weights = scores.softmax(dim=-1)
+    if how.startswith("after"):
+        weights = weights * real[:, None, :]
+    if how == "after, rescaled":
+        weights = weights / weights.sum(dim=-1, keepdim=True)
+    output = weights @ value
+    if pool == "mean of all":
+        return output.mean(dim=1)
+    count = x.shape[1] if pool == "sum of real over all" else lengths[:, None]
+    return (output * real[:, :, None]).sum(dim=1) / count
+
+
+PADDED_BATCH = Exercise(
+    name="debug-padded-batch",
+    title="Repair a padded batch",
+    chapter="attention",
+    tier=2,
+    minutes=25,
+    reference=_padded_batch,
+    cases=_padded_cases,
+    tested="no padding, padding in some and in all sentences, large numbers in it, as many sentences as tokens, both "
+    "dtypes",
+    hints=(
+        "A sentence alone has no padding, so its result is right. Make a batch of that sentence and a longer one, and "
+        "compare real, weights and output with the single run, one after the other. Where do they part first?",
+        "The first fault is in which positions count as real. Sum `real` over its last axis and compare with the "
+        "lengths. Then look for the next place where the two runs part.",
+        "The other two are in where the mask acts and in what is averaged at the end. Sum the weights over the keys: "
+        "is it 1? Then count the rows that go into the mean, and what it divides by.",
+    ),
+    mistakes=(
+        Mistake(
+            "as-given",
+            lambda *batch: _pooled(*batch, last=1, how="after", pool="mean of all"),
+            "This does what the code as given does. Start with the first line in which a padded sentence and the same "
+            "sentence alone differ.",
+        ),
+        Mistake(
+            "off-by-one",
+            lambda *batch: _pooled(*batch, last=1),
+            "One pad of each sentence still counts as real. Print `real.sum(dim=-1)` beside the lengths.",
+        ),
+        Mistake(
+            "mask-after-softmax",
+            lambda *batch: _pooled(*batch, how="after"),
+            "The mask still acts after the softmax: the pads have taken their share, and the rest of the row sums to "
+            "less than 1.",
+        ),
+        Mistake(
+            "renormalised",
+            lambda *batch: _pooled(*batch, how="after, rescaled"),
+            "The mask still acts after the softmax, and you divide by what is left of each row. In this case the pads "
+            "score so high that they took all the weight, and the real tokens underflowed to 0: nothing is left to "
+            "divide by. Hide scores, not weights.",
+        ),
+        Mistake(
+            "pads-attended",
+            lambda *batch: _pooled(*batch, how="nothing"),
+            "Pads are left out of the mean, but real tokens still look at them: no key is hidden.",
+        ),
+        Mistake(
+            "pads-averaged",
+            lambda *batch: _pooled(*batch, pool="mean of all"),
+            "The weights are right, but the rows of the pads go into the mean: each pad is a query with an output of "
+            "its own.",
+        ),
+        Mistake(
+            "divided-by-width",
+            lambda *batch: _pooled(*batch, pool="sum of real over all"),
+            "You sum the real rows but divide by the padded width: a sentence shrinks as padding is added.",
+        ),
+        Mistake(
+            "queries-hidden",
+            lambda *batch: _pooled(*batch, how="queries"),
+            "You hid rows of queries. The pad rows become NaN, which no factor of 0 removes (0 times NaN is NaN), and "
+            "the real tokens still look at the pads.",
+        ),
+        Mistake(
+            "two-axes",
+            lambda *batch: _pooled(*batch, how="two axes"),
+            "Your mask of shape (batch, t) meets scores of shape (batch, t, t) and is read as query by key. It raises, "
+            "or, with as many sentences as tokens, hides the wrong keys in silence.",
+        ),
+    ),
+)

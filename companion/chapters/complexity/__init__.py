@@ -1,0 +1,3 @@
+"""The chapter complexity: its exercises, explorers, quiz items and claims."""
+
+TITLE = "Complexity"

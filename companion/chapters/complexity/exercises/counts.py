@@ -1,0 +1,189 @@
+"""Exercises on counting: ``layer-flops``, ``crossing`` and ``cache-bytes``."""
+
+from companion.practice.definition import Case, Exercise, Mistake
+
+
+def _layer_flops(n: int, d: int, d_ff: int) -> tuple[int, int, int]:
+    return 8 * n * d * d, 4 * n * n * d, 4 * n * d * d_ff
+
+
+LAYER_FLOPS = Exercise(
+    name="layer-flops",
+    title="Count the FLOPs of a layer",
+    chapter="complexity",
+    tier=1,
+    minutes=15,
+    reference=_layer_flops,
+    cases=lambda: [
+        Case((3, 2, 8), "the example"),
+        Case((1, 1, 1), "one position"),
+        Case((7, 5, 11), "sizes that all differ"),
+        Case((512, 64, 256)),
+        Case((20, 30, 90)),
+        Case((50, 512, 2048), "the base model"),
+        Case((100_000, 128, 512), "a long text"),
+    ],
+    tested="one position, sizes that all differ, the base model, a long text",
+    returns=("projections", "pairs", "feed-forward"),
+    hints=(
+        "Write down the shape of every product in the layer. There are four projections, two products for the pairs, "
+        "and two in the feed-forward network.",
+        "A product of an a x b with a b x c matrix has a c entries, each a sum of b products. How many operations is "
+        "that, if a multiplication and an addition count as one each?",
+        "A projection is (n x d)(d x d). Scores are (n x d)(d x n), and the second product for the pairs is as large. "
+        "The network is (n x d)(d x d_ff) and back.",
+    ),
+    mistakes=(
+        Mistake(
+            "multiply-adds",
+            lambda n, d, d_ff: (4 * n * d * d, 2 * n * n * d, 2 * n * d * d_ff),
+            "You counted a multiplication and an addition as one. Here they count as two.",
+        ),
+        Mistake(
+            "no-output-projection",
+            lambda n, d, d_ff: (6 * n * d * d, 4 * n * n * d, 4 * n * d * d_ff),
+            "You counted three projections. After the heads are joined there is a fourth, W_O.",
+        ),
+        Mistake(
+            "scores-only",
+            lambda n, d, d_ff: (8 * n * d * d, 2 * n * n * d, 4 * n * d * d_ff),
+            "For the pairs you counted the scores only. The weights times the values are a product of the same size.",
+        ),
+        Mistake(
+            "one-matrix",
+            lambda n, d, d_ff: (8 * n * d * d, 4 * n * n * d, 2 * n * d * d_ff),
+            "The feed-forward network has two matrices, one out to d_ff and one back.",
+        ),
+        Mistake(
+            "no-width-in-pairs",
+            lambda n, d, d_ff: (8 * n * d * d, 4 * n * n, 4 * n * d * d_ff),
+            "Each score is a dot product of width d, not a single operation.",
+        ),
+    ),
+)
+
+
+def _crossing(d: int, d_ff: int) -> int:
+    return 2 * d + d_ff + 1
+
+
+CROSSING = Exercise(
+    name="crossing",
+    title="Find the length at which attention is quadratic",
+    chapter="complexity",
+    tier=1,
+    minutes=10,
+    reference=_crossing,
+    cases=lambda: [
+        Case((4, 16), "the example"),
+        Case((1, 1)),
+        Case((8, 24)),
+        Case((30, 20)),
+        Case((512, 2048), "the base model"),
+        Case((64, 64), "a narrow network"),
+        Case((4096, 11_008), "a network that is not 4 d wide"),
+    ],
+    tested="two models of other proportions, a narrow network, the smallest sizes",
+    hints=(
+        "Write the three numbers of the last exercise as functions of n. Two of them grow like n, one like n squared.",
+        "Set the pairs equal to the sum of the other two, and divide by what all three have in common.",
+        "What is left is linear: the pairs have an n that the others lack. The length asked for lies just above "
+        "the point where both sides are equal.",
+    ),
+    mistakes=(
+        Mistake(
+            "at-the-tie",
+            lambda d, d_ff: 2 * d + d_ff,
+            "At this length both are equal. The smallest length at which the pairs take more is one further.",
+        ),
+        Mistake(
+            "without-network",
+            lambda d, d_ff: 2 * d + 1,
+            "You compared the pairs with the projections only. The feed-forward network belongs to the layer.",
+        ),
+        Mistake(
+            "always-six",
+            lambda d, d_ff: 6 * d + 1,
+            "That is right for a network four times as wide as the model. Here its width is given.",
+        ),
+        Mistake(
+            "width-alone",
+            lambda d, d_ff: d + 1,
+            "n = d is where n^2 d and n d^2 meet, without constants. Count the products.",
+        ),
+        Mistake(
+            "without-projections",
+            lambda d, d_ff: d_ff + 1,
+            "You compared the pairs with the feed-forward network only. The projections grow like n too.",
+        ),
+    ),
+)
+
+
+def _cache_bytes(n_layers: int, n_heads: int, n_kv_heads: int, d_model: int, batch: int, t: int, size: int) -> int:
+    return 2 * n_layers * n_kv_heads * (d_model // n_heads) * batch * t * size
+
+
+def _with_query_heads(n_layers: int, n_heads: int, n_kv_heads: int, d_model: int, batch: int, t: int, size: int) -> int:
+    return 2 * n_layers * d_model * batch * t * size
+
+
+CACHE_BYTES = Exercise(
+    name="cache-bytes",
+    title="Size the cache",
+    chapter="complexity",
+    tier=1,
+    minutes=10,
+    reference=_cache_bytes,
+    cases=lambda: [
+        Case((2, 4, 2, 8, 1, 3, 2), "the example"),
+        Case((1, 1, 1, 4, 1, 1, 4), "one of everything"),
+        Case((2, 4, 4, 8, 3, 2, 4), "three texts"),
+        Case((3, 6, 2, 30, 5, 7, 1), "sizes that all differ"),
+        Case((32, 32, 32, 4096, 1, 4096, 2), "LLaMA-7B"),
+        Case((80, 64, 8, 8192, 16, 4096, 2), "grouped heads, 16 texts"),
+        Case((4, 8, 1, 64, 2, 100, 2), "a single key-value head"),
+    ],
+    tested="grouped heads, a single key-value head, several texts, sizes that all differ",
+    hints=(
+        "What does a layer have to remember of a position that has been read, so that later positions can look at it?",
+        "Two vectors for each position, in each layer, for each text. How wide is each of them when heads are shared?",
+        "A key vector of all key-value heads together is n_kv_heads times as wide as one head. The width of a head "
+        "comes from the number of query heads.",
+    ),
+    mistakes=(
+        Mistake(
+            "query-heads",
+            _with_query_heads,
+            "You took the full width. Only key-value heads are kept, and they may be fewer than query heads.",
+        ),
+        Mistake(
+            "keys-only",
+            lambda n_layers, n_heads, n_kv_heads, d_model, batch, t, size: (
+                n_layers * n_kv_heads * (d_model // n_heads) * batch * t * size
+            ),
+            "You counted one vector for each position. Keys and values are kept.",
+        ),
+        Mistake(
+            "one-layer",
+            lambda n_layers, n_heads, n_kv_heads, d_model, batch, t, size: (
+                2 * n_kv_heads * (d_model // n_heads) * batch * t * size
+            ),
+            "You counted one layer. Each layer has keys and values of its own.",
+        ),
+        Mistake(
+            "numbers-not-bytes",
+            lambda n_layers, n_heads, n_kv_heads, d_model, batch, t, size: (
+                2 * n_layers * n_kv_heads * (d_model // n_heads) * batch * t
+            ),
+            "You counted numbers. Each of them takes `size` bytes.",
+        ),
+        Mistake(
+            "one-text",
+            lambda n_layers, n_heads, n_kv_heads, d_model, batch, t, size: (
+                2 * n_layers * n_kv_heads * (d_model // n_heads) * t * size
+            ),
+            "You counted one text. The weights are shared among the texts of a batch, the cache is not.",
+        ),
+    ),
+)

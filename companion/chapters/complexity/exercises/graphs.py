@@ -1,0 +1,205 @@
+"""Exercises on the graph of a layer and on joining parts of a softmax: ``layers-needed`` and ``merge-softmax``."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _layers(reads: Tensor, pairs: Sequence[tuple[int, int]], *, before: int = 1, lost: int = -1) -> list[int]:
+    """Search breadth-first; ``before`` counts the first layer, ``lost`` stands for a pair without a way."""
+    answers = []
+    for start, end in pairs:
+        heard, found = reads[:, start], lost
+        for layer in range(len(reads)):
+            if heard[end]:
+                found = layer + before
+                break
+            heard = reads[:, heard].any(dim=1)
+        answers.append(found)
+    return answers
+
+
+def _layers_needed(reads: Tensor, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    return _layers(reads, pairs)
+
+
+def _band(n: int, back: int, *, ahead: int = 0) -> Tensor:
+    distance = torch.arange(n)[:, None] - torch.arange(n)
+    return (distance <= back) & (distance >= -ahead)
+
+
+def _rank(reads: Tensor, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """Divide the distance by the reach of a row, as for a kernel without gaps."""
+    reach = max(1, int(reads.sum(1).max()) - 1)
+    return [max(1, -(-abs(end - start) // reach)) for start, end in pairs]
+
+
+def _graph_cases() -> list[Case]:
+    step = torch.eye(5, dtype=torch.bool).roll(1, 0)  # each reads the one before it only, the first reads the last
+    lonely = torch.eye(4, dtype=torch.bool)
+    shifted = _band(6, 1)
+    shifted[5] = False
+    shifted[5, 0] = True  # a short cut from the first to the last
+    return [
+        Case((_band(3, 1), [(0, 2), (2, 0), (1, 1)]), "the example"),
+        Case((torch.ones(4, 4, dtype=torch.bool), [(0, 3), (3, 0), (2, 2)]), "attention without a mask"),
+        Case((_band(9, 2), [(0, 8), (0, 7), (3, 4), (8, 0)]), "a kernel of width 3"),
+        Case((_band(7, 1, ahead=1), [(0, 6), (6, 0), (2, 3)]), "both directions"),
+        Case((shifted, [(0, 5), (1, 5), (4, 5), (0, 4)]), "a short cut"),
+        Case((step, [(0, 0), (0, 1), (3, 2)]), "a ring"),
+        Case((lonely, [(0, 0), (0, 1)]), "positions that read themselves only"),
+    ]
+
+
+LAYERS_NEEDED = Exercise(
+    name="layers-needed",
+    title="Count the layers a signal needs",
+    chapter="complexity",
+    tier=3,
+    minutes=30,
+    reference=_layers_needed,
+    cases=_graph_cases,
+    tested="a kernel, attention, both directions, a short cut, a ring, pairs without a way",
+    hints=(
+        "After one layer the signal is at all positions that read its start. Where is it after two?",
+        "Keep a set of positions, or a boolean vector, that have heard of the start. One step makes it the positions "
+        "that read any of them.",
+        "Column `start` of the matrix is the state after one layer. A step is `reads[:, heard].any(dim=1)`. After as "
+        "many steps as there are positions nothing new can come.",
+    ),
+    mistakes=(
+        Mistake(
+            "backwards",
+            lambda reads, pairs: _layers(reads.T, pairs),
+            "You followed the edges backwards. reads[i, j] lets a signal pass from j to i.",
+        ),
+        Mistake(
+            "one-too-few",
+            lambda reads, pairs: _layers(reads, pairs, before=0),
+            "You did not count the first layer. Even the nearest position is reached through one.",
+        ),
+        Mistake(
+            "no-way-is-zero",
+            lambda reads, pairs: _layers(reads, pairs, lost=0),
+            "Where no number of layers suffices the answer is -1.",
+        ),
+        Mistake(
+            "distance-over-reach",
+            _rank,
+            "You divided the distance by the reach of a layer. That is a formula for kernels without gaps; the matrix "
+            "may be any.",
+        ),
+        Mistake(
+            "one-layer-only",
+            lambda reads, pairs: [1 if reads[end, start] else -1 for start, end in pairs],
+            "You looked at one layer only. A signal may pass through several.",
+        ),
+        Mistake(
+            "same-position-is-free",
+            lambda reads, pairs: [
+                0 if start == end else n for (start, end), n in zip(pairs, _layers(reads, pairs), strict=True)
+            ],
+            "From a position to itself takes a layer too, or more, where it does not read itself.",
+        ),
+    ),
+)
+
+
+def _merge(m_1: Tensor, l_1: Tensor, o_1: Tensor, m_2: Tensor, l_2: Tensor, o_2: Tensor) -> Tensor:
+    top = torch.maximum(m_1, m_2)
+    first, second = (m_1 - top).exp(), (m_2 - top).exp()
+    return (o_1 * first[:, None] + o_2 * second[:, None]) / (l_1 * first + l_2 * second)[:, None]
+
+
+def _merge_cases() -> list[Case]:
+    draw = Draw(31)
+
+    def halves(
+        n: int, d_v: int, left: int, right: int, dtype: torch.dtype, scale: float = 1.0, shift: float = 0.0
+    ) -> tuple:
+        parts = []
+        for keys, by in ((left, 0.0), (right, shift)):
+            scores, values = draw.normal(n, keys, scale=scale) + by, draw.normal(keys, d_v)
+            top = scores.amax(dim=-1)
+            weights = (scores - top[:, None]).exp()
+            parts += [top.to(dtype), weights.sum(dim=-1).to(dtype), (weights @ values).to(dtype)]
+        return tuple(parts)
+
+    by_hand = [torch.tensor([x], dtype=F64) for x in (2.0, 1.5, 3.0, 1.0)]
+    example = (by_hand[0].log(), by_hand[1], torch.tensor([[7.5]], dtype=F64), by_hand[2].log(), by_hand[3])
+    return [
+        Case((*example, torch.tensor([[6.0]], dtype=F64)), "the example"),
+        Case(halves(3, 2, 4, 4, F64)),
+        Case(halves(2, 5, 1, 7, F32), "one key on the left"),
+        Case(halves(4, 4, 3, 5, F64, scale=3.0), "as many queries as features"),
+        Case(halves(3, 2, 4, 6, F64, shift=800.0), "scores far apart"),
+        Case(halves(2, 3, 3, 5, F64, shift=1200.0), "scores far apart"),
+        Case(halves(3, 2, 6, 4, F64, shift=-800.0), "scores far apart"),
+    ]
+
+
+MERGE_SOFTMAX = Exercise(
+    name="merge-softmax",
+    title="Join two halves of a softmax",
+    chapter="complexity",
+    tier=2,
+    minutes=20,
+    reference=_merge,
+    cases=_merge_cases,
+    tested="halves of different sizes, scores 800 apart, as many queries as features, both dtypes",
+    hints=(
+        "Both halves are measured from their own largest score. Before they can be added, they must be measured from "
+        "the same one.",
+        "Sums measured from m become sums measured from a larger m' by one factor, the same for l and for o.",
+        "The factor is exp(m - m'), with m' the larger of the two maxima. Add the two l, add the two o, and divide at "
+        "the end. The factors have one entry for each query, o has a row.",
+    ),
+    mistakes=(
+        Mistake(
+            "not-rescaled",
+            lambda m_1, l_1, o_1, m_2, l_2, o_2: (o_1 + o_2) / (l_1 + l_2)[:, None],
+            "You added sums that are measured from different maxima. Bring both to the same one first.",
+        ),
+        Mistake(
+            "mean-of-outputs",
+            lambda m_1, l_1, o_1, m_2, l_2, o_2: (o_1 / l_1[:, None] + o_2 / l_2[:, None]) / 2,
+            "You averaged the two outputs. The half with the larger sum of exponentials counts more.",
+        ),
+        Mistake(
+            "raw-exponentials",
+            lambda m_1, l_1, o_1, m_2, l_2, o_2: (
+                (o_1 * m_1.exp()[:, None] + o_2 * m_2.exp()[:, None]) / (l_1 * m_1.exp() + l_2 * m_2.exp())[:, None]
+            ),
+            "You measured from 0. That is right on paper, and overflows for large scores: measure from the larger "
+            "maximum.",
+        ),
+        Mistake(
+            "wrong-sign",
+            lambda m_1, l_1, o_1, m_2, l_2, o_2: _merge(-m_1, l_1, o_1, -m_2, l_2, o_2),
+            "Your factors have the wrong sign: the half with the smaller maximum has to shrink.",
+        ),
+        Mistake(
+            "sums-not-rescaled",
+            lambda m_1, l_1, o_1, m_2, l_2, o_2: (
+                _merge(m_1, l_1, o_1, m_2, l_2, o_2)
+                * (l_1 * (m_1 - torch.maximum(m_1, m_2)).exp() + l_2 * (m_2 - torch.maximum(m_1, m_2)).exp())[:, None]
+                / (l_1 + l_2)[:, None]
+            ),
+            "You rescaled o and not l. Both are measured from the old maximum.",
+        ),
+        Mistake(
+            "not-divided",
+            lambda m_1, l_1, o_1, m_2, l_2, o_2: (
+                o_1 * (m_1 - torch.maximum(m_1, m_2)).exp()[:, None]
+                + o_2 * (m_2 - torch.maximum(m_1, m_2)).exp()[:, None]
+            ),
+            "You did not divide by the sum of the weights.",
+        ),
+    ),
+)

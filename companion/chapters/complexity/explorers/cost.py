@@ -1,0 +1,185 @@
+"""Interactive figures on cost: what a model of any size needs, and how far a signal has to go in a stack of layers.
+
+Vaswani et al. (2017), section 4 and Table 1. Chapter: book/complexity.ipynb.
+
+The browser half repeats products of whole numbers and one breadth-first search.
+"""
+
+from companion import cost
+from companion.config import ModelConfig
+from companion.explorers.base import Choice, Explorer, Numbers, Switch, Whole
+
+D_MODELS = (128, 256, 512, 768, 1024, 2048, 4096, 8192, 12288)
+LAYERS = (1, 2, 4, 6, 12, 24, 32, 48, 80, 96)
+HEAD_WIDTHS = (32, 64, 128)  # each divides each width
+GROUPS = (1, 2, 4, 8)  # query heads that share one head of keys and values
+VOCABULARIES = (256, 32_000, 50_257, 128_000)
+LENGTHS = (64, 256, 1024, 4096, 16_384, 65_536, 262_144)
+BATCHES = (1, 4, 16, 64)
+BYTES = {"float32": 4, "float16": 2, "int8": 1}
+QUANTITIES = (
+    "parameters",
+    "prefill",
+    "pairs",
+    "token",
+    "weights",
+    "adam",
+    "matrix",
+    "cache",
+    "intensity",
+)
+
+KINDS = ("self-attention", "recurrent", "convolution", "dilated", "window")
+POSITIONS = (8, 16, 32)
+SIZES = (2, 3, 4, 6)
+WIDTHS = (16, 64, 512)
+
+
+class CostCalculator(Explorer):
+    """Count parameters, FLOPs, memory and cache of a decoder-only model of any sizes."""
+
+    _js = "cost_calculator.js"
+
+    lists = Numbers(fixed=True, words=True)
+    d_model = Choice(D_MODELS, 768)
+    n_layers = Choice(LAYERS, 12)
+    head_width = Choice(HEAD_WIDTHS, 64)
+    group = Choice(GROUPS, 1)
+    vocab = Choice(VOCABULARIES, 50_257)
+    t = Choice(LENGTHS, 1024)
+    batch = Choice(BATCHES, 1)
+    dtype = Choice(tuple(BYTES), "float16")
+    gated = Switch(False)
+
+    def __init__(self, *, label: str = "What a model costs", **sizes: object) -> None:
+        """Take the sizes to begin with; all can be set later.
+
+        Args:
+            label: the figure's title.
+            **sizes: any of ``d_model``, ``n_layers``, ``head_width``, ``group`` (query heads that share keys and
+                values; at most all of them), ``vocab``, ``t``, ``batch``, ``dtype``, ``gated``.
+
+        Raises:
+            ValueError: a size that no control offers.
+        """
+        lists = {
+            "d_model": D_MODELS,
+            "n_layers": LAYERS,
+            "head_width": HEAD_WIDTHS,
+            "group": GROUPS,
+            "vocab": VOCABULARIES,
+            "t": LENGTHS,
+            "batch": BATCHES,
+            "dtype": list(BYTES),
+        }
+        super().__init__(label=label, lists=lists, **sizes)
+
+    @property
+    def config(self) -> ModelConfig:
+        """The model: rotary positions, RMSNorm, no biases, tied embeddings; ``d_ff`` 4 d, or 8/3 d with a gate."""
+        heads = self.d_model // self.head_width
+        return ModelConfig(
+            vocab=self.vocab,
+            d_model=self.d_model,
+            n_layers=self.n_layers,
+            n_heads=heads,
+            n_kv_heads=heads // min(self.group, heads),
+            d_ff=round(8 * self.d_model / 3) if self.gated else 4 * self.d_model,
+            position="rope",
+            activation="swiglu" if self.gated else "gelu",
+            norm="rms",
+            order="pre",
+            bias=False,
+        )
+
+    def numbers(self) -> dict[str, int | float]:
+        """Compute what the table shows with :mod:`companion.cost`.
+
+        Returns:
+            By the names in ``QUANTITIES``: parameters; FLOPs of a pass over ``t`` tokens, of its pairs, and of one more
+            token; bytes of the weights, of training with Adam in float32, of one layer's attention weights, of the
+            cache; and FLOPs a byte of that one token, which reads the weights and the cache.
+        """
+        config = self.config
+        parameters = cost.model_parameters(config, "decoder-only").total
+        prefill = cost.model_flops(config, "decoder-only", self.batch, self.t)
+        token = cost.model_flops(config, "decoder-only", self.batch, 1, past=self.t).total
+        weights = cost.weight_bytes(parameters, self.dtype)
+        cache = cost.model_cache_bytes(config, self.batch, self.t, dtype=self.dtype)
+        return {
+            "parameters": parameters,
+            "prefill": prefill.total,
+            "pairs": prefill.pairs,
+            "token": token,
+            "weights": weights,
+            "adam": cost.adam_bytes(parameters),
+            "matrix": cost.weights_matrix_bytes(self.batch, config.n_heads, self.t, self.t, self.dtype),
+            "cache": cache,
+            "intensity": cost.intensity(token, weights + cache),
+        }
+
+    def _about(self) -> str:
+        sizes = f"d_model={self.d_model}, n_layers={self.n_layers}, head_width={self.head_width}, group={self.group}, "
+        return f"{sizes}vocab={self.vocab}, t={self.t}, batch={self.batch}, dtype={self.dtype}, gated={self.gated}"
+
+
+class PathExplorer(Explorer):
+    """Draw a shortest way from an input to the last position, for five kinds of layer, with the costs beside it."""
+
+    _js = "path_explorer.js"
+
+    kinds = Numbers(fixed=True, words=True)
+    lists = Numbers(fixed=True)
+    kind = Choice(KINDS, "dilated")
+    n = Choice(POSITIONS, 16)
+    size = Choice(SIZES, 2)
+    start = Whole(0, 0, max(POSITIONS) - 1)
+    d = Choice(WIDTHS, 64)
+
+    def __init__(
+        self,
+        *,
+        kind: str = "dilated",
+        n: int = 16,
+        size: int = 2,
+        start: int = 0,
+        d: int = 64,
+        label: str = "The way of a signal",
+    ) -> None:
+        """Take the state to begin with; all can be set later.
+
+        Args:
+            kind: of the layers that are drawn, one of ``KINDS``.
+            n: positions, one of ``POSITIONS``.
+            size: width of the kernel, or of the window, one of ``SIZES``.
+            start: where the signal starts; beyond the last position means the last.
+            d: width of the vectors, for the FLOPs; one of ``WIDTHS``.
+            label: the figure's title.
+
+        Raises:
+            ValueError: a value that no control offers.
+        """
+        lists = {"n": POSITIONS, "size": SIZES, "d": WIDTHS}
+        super().__init__(label=label, kinds=list(KINDS), lists=lists, kind=kind, n=n, size=size, start=start, d=d)
+
+    def rows(self) -> dict[str, tuple[int, int, int]]:
+        """Compute the table: the length of the way, sequential operations and FLOPs of a layer, by kind."""
+        start = min(self.start, self.n - 1)
+        costs = {
+            "self-attention": cost.self_attention_layer(self.n, self.d),
+            "recurrent": cost.recurrent_layer(self.n, self.d),
+            "convolution": cost.convolution_layer(self.n, self.d, self.size),
+            "dilated": cost.convolution_layer(self.n, self.d, self.size, dilated=True),
+            "window": cost.window_attention_layer(self.n, self.d, self.size),
+        }
+        return {
+            kind: (
+                len(cost.shortest_path(kind, self.n, size=self.size, start=start)) - 1,
+                costs[kind].sequential,
+                costs[kind].flops,
+            )
+            for kind in KINDS
+        }
+
+    def _about(self) -> str:
+        return f"kind={self.kind}, n={self.n}, size={self.size}, start={self.start}, d={self.d}"

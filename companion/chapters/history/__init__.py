@@ -1,0 +1,3 @@
+"""The chapter history: its exercises, explorers, quiz items and claims."""
+
+TITLE = "Before attention"

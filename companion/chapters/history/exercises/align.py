@@ -1,0 +1,99 @@
+"""Exercise on attention over the states of an encoder: ``additive-context``."""
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32 = torch.float32
+
+
+def _scores(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor) -> Tensor:
+    return ((w @ s) + states @ u.T).tanh() @ v
+
+
+def _masked(scores: Tensor, n: int) -> Tensor:
+    real = torch.arange(len(scores)) < n
+    return scores.masked_fill(~real, -torch.inf).softmax(-1)
+
+
+def _additive_context(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor, n: int) -> Tensor:
+    return _masked(_scores(s, states, w, u, v), n) @ states
+
+
+def _no_mask(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor, n: int) -> Tensor:
+    return _scores(s, states, w, u, v).softmax(-1) @ states
+
+
+def _zeroed_scores(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor, n: int) -> Tensor:
+    scores = _scores(s, states, w, u, v)
+    return torch.cat([scores[:n], torch.zeros_like(scores[n:])]).softmax(-1) @ states
+
+
+def _mask_after(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor, n: int) -> Tensor:
+    return _scores(s, states, w, u, v).softmax(-1)[:n] @ states[:n]
+
+
+def _no_tanh(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor, n: int) -> Tensor:
+    return _masked(((w @ s) + states @ u.T) @ v, n) @ states
+
+
+def _scores_as_weights(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor, n: int) -> Tensor:
+    return _scores(s, states, w, u, v)[:n] @ states[:n]
+
+
+def _summed_late(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor, n: int) -> Tensor:
+    return _masked(((w @ s).tanh() + (states @ u.T).tanh()) @ v, n) @ states
+
+
+def _cases() -> list[Case]:
+    draw = Draw(77)
+
+    def case(
+        t: int, n: int, widths: tuple[int, ...], note: str = "", dtype: torch.dtype = torch.float64, scale: float = 1.0
+    ) -> Case:
+        d_s, d_h, d = widths
+        s, states = draw.normal(d_s, dtype=dtype), draw.normal(t, d_h, dtype=dtype, scale=scale)
+        weights = (draw.normal(*shape, dtype=dtype) for shape in ((d, d_s), (d, d_h), (d,)))
+        return Case((s, states, *weights, n), note)
+
+    one = torch.ones(1, 1, dtype=torch.float64)
+    states = torch.tensor([[0.0], [2.0], [5.0]], dtype=torch.float64)
+    return [
+        Case((torch.zeros(1, dtype=torch.float64), states, one, one, one[0], 2), "the example"),
+        case(1, 1, (2, 3, 4), "one state"),
+        case(3, 3, (2, 3, 4), "no padding"),
+        case(5, 2, (3, 2, 5), "three states of padding"),
+        case(7, 4, (5, 3, 2), dtype=F32),
+        case(11, 10, (2, 7, 3), "widths that differ"),
+        case(4, 3, (2, 3, 4), "states near a thousand", scale=1e3),
+    ]
+
+
+ADDITIVE_CONTEXT = Exercise(
+    name="additive-context",
+    title="Attend with a small network",
+    chapter="history",
+    reference=_additive_context,
+    cases=_cases,
+    tested="one state, padding, widths that differ, both dtypes",
+    hints=(
+        "Score each state, turn the scores into weights, average the states. Which of the three must know n?",
+        "The product with s is the same for every state, so it can be added to all rows of states times u transposed.",
+        "Put minus infinity in place of the scores of padding, before the softmax, so that their weights are 0 and the "
+        "others still sum to 1.",
+    ),
+    mistakes=(
+        Mistake("no-mask", _no_mask, "Padding got weight. Only the first n states are real."),
+        Mistake(
+            "zeroed-scores", _zeroed_scores, "A score of 0 is a score like another. Use minus infinity for padding."
+        ),
+        Mistake(
+            "mask-after", _mask_after, "You cut the padding off after the softmax, so your weights sum to less than 1."
+        ),
+        Mistake("no-tanh", _no_tanh, "You left tanh out. Then the query shifts all scores alike and has no effect."),
+        Mistake("scores-as-weights", _scores_as_weights, "You averaged with the scores. Turn them into weights first."),
+        Mistake("summed-late", _summed_late, "You took tanh of each product. Add the two products first."),
+    ),
+)

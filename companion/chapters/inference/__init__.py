@@ -1,0 +1,3 @@
+"""The chapter inference: its exercises, explorers, quiz items and claims."""
+
+TITLE = "Inference"

@@ -1,0 +1,234 @@
+"""Drills on byte-pair encoding: ``bpe-merge`` and ``bpe-encode``."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+from companion.practice.definition import Case, Exercise, Mistake
+
+Pair = tuple[str, str]
+
+
+def _joined(word: Sequence[str], pair: Pair, *, how: str = "right") -> list[str]:
+    """Join a pair of neighbours wherever it stands, from the left, with one thing changed."""
+    out, i = [], 0
+    while i < len(word):
+        if tuple(word[i : i + 2]) == pair and not (how == "first only" and pair[0] + pair[1] in out):
+            out.append(pair[0] + pair[1])
+            i += 1 if how == "overlapping" else 2
+        else:
+            out.append(word[i])
+            i += 1
+    return out
+
+
+def _merge_most_frequent(words: list[list[str]], counts: list[int]) -> tuple[Pair, list[list[str]]]:
+    return _learned(words, counts)
+
+
+def _learned(words: list[list[str]], counts: list[int], *, how: str = "right") -> tuple[Pair, list[list[str]]]:
+    """Find the most frequent pair and join it, with one thing changed."""
+    seen: Counter[Pair] = Counter()
+    for word, count in zip(words, counts, strict=True):
+        pairs = set(pairwise(word)) if how == "once a word" else list(pairwise(word))
+        for pair in pairs:
+            seen[pair] += 1 if how == "counts ignored" else count
+    if how == "across words":
+        seen = Counter(pairwise([piece for word in words for piece in word]))
+    if how == "last of equals":
+        best = max(seen, key=lambda pair: (seen[pair], pair))
+    elif how == "first seen":
+        best = max(seen, key=lambda pair: seen[pair])
+    else:
+        best = min(seen, key=lambda pair: (-seen[pair], pair))
+    return best, [_joined(word, best, how=how) for word in words]
+
+
+def _merge_cases() -> list[Case]:
+    def text(*words: str) -> list[list[str]]:
+        return [list(word) for word in words]
+
+    return [
+        Case((text("low", "lot"), [2, 1]), "the example"),
+        Case((text("ab"), [1]), "one pair"),
+        Case((text("aaa", "ba"), [1, 1]), "a pair that overlaps itself"),
+        Case((text("yx", "ab"), [2, 2]), "two pairs equally frequent"),
+        Case((text("newest", "widest", "low", "lower"), [6, 3, 5, 2])),
+        Case((text("banana", "bandana", "cab"), [2, 1, 4]), "a pair several times in a word"),
+        Case(([["th", "e"], ["th", "en"], ["o", "th", "e", "r"]], [5, 2, 3]), "pieces of several letters"),
+        Case((text("abcbc", "bcd", "dd", "ddd", "q"), [2, 1, 1, 2, 9]), "a word of one letter"),
+        Case((text("zz", "yx", "zzzz", "yxyx", "ay", "by"), [2, 3, 2, 3, 1, 2])),
+    ]
+
+
+BPE_MERGE = Exercise(
+    name="bpe-merge",
+    title="Learn one merge of byte-pair encoding",
+    chapter="exercises",
+    tier=1,
+    minutes=15,
+    topic="training",
+    reference=_merge_most_frequent,
+    cases=_merge_cases,
+    tested="words that occur often, equally frequent pairs, a pair that overlaps itself, pieces of several letters",
+    returns=("pair", "words"),
+    hints=(
+        "Count first, join afterwards. Which neighbours does a word have, and how much does a word that occurs five "
+        "times add to each of them?",
+        "`itertools.pairwise` gives the neighbours of a word. Among equally frequent pairs take the one that sorts "
+        "first: compare minus the count first, then the pair.",
+        "Join from the left with an index that moves by two after a join and by one otherwise, so that three equal "
+        "letters give one joined pair and one letter.",
+    ),
+    mistakes=(
+        Mistake(
+            "counts-ignored",
+            lambda *given: _learned(*given, how="counts ignored"),
+            "Each word counts once in your answer. A word that occurs more often adds more to its pairs.",
+        ),
+        Mistake(
+            "once-a-word",
+            lambda *given: _learned(*given, how="once a word"),
+            "A pair that stands twice in a word counts twice.",
+        ),
+        Mistake(
+            "last-of-equals",
+            lambda *given: _learned(*given, how="last of equals"),
+            "Among equally frequent pairs you took the one that sorts last.",
+        ),
+        Mistake(
+            "first-seen",
+            lambda *given: _learned(*given, how="first seen"),
+            "Among equally frequent pairs you took the one that was met first. The result then depends on the order of "
+            "the words.",
+        ),
+        Mistake(
+            "first-place-only",
+            lambda *given: _learned(*given, how="first only"),
+            "You joined the pair at its first place in a word only.",
+        ),
+        Mistake(
+            "overlapping",
+            lambda *given: _learned(*given, how="overlapping"),
+            "After a join you moved on by one letter, so a letter was used twice.",
+        ),
+        Mistake(
+            "across-words",
+            lambda *given: _learned(*given, how="across words"),
+            "You counted the last letter of a word with the first of the next. Pairs stand within a word.",
+        ),
+    ),
+)
+
+
+def _encoded(word: str, merges: list[Pair]) -> list[str]:
+    pieces = list(word)
+    ranks = {pair: rank for rank, pair in enumerate(merges)}
+    while True:
+        known = [pair for pair in pairwise(pieces) if pair in ranks]
+        if not known:
+            return pieces
+        pieces = _joined(pieces, min(known, key=ranks.__getitem__))
+
+
+def _from_the_left(word: str, merges: list[Pair]) -> list[str]:
+    pieces = list(word)
+    while known := [i for i, pair in enumerate(pairwise(pieces)) if pair in merges]:
+        pieces[known[0] : known[0] + 2] = ["".join(pieces[known[0] : known[0] + 2])]
+    return pieces
+
+
+def _longest_first(word: str, merges: list[Pair]) -> list[str]:
+    known, pieces, i = {a + b for a, b in merges}, [], 0
+    while i < len(word):
+        end = max((j for j in range(i + 1, len(word) + 1) if word[i:j] in known), default=i + 1)
+        pieces.append(word[i:end])
+        i = end
+    return pieces
+
+
+def _late_first(word: str, merges: list[Pair]) -> list[str]:
+    pieces = list(word)
+    while known := [pair for pair in pairwise(pieces) if pair in merges]:
+        pieces = _joined(pieces, max(known, key=merges.index))
+    return pieces
+
+
+def _one_place_each(word: str, merges: list[Pair]) -> list[str]:
+    pieces = list(word)
+    for pair in merges:
+        pieces = _joined(pieces, pair, how="first only")
+    return pieces
+
+
+def _one_merge(word: str, merges: list[Pair]) -> list[str]:
+    for pair in merges:
+        if pair in pairwise(word):
+            return _joined(list(word), pair)
+    return list(word)
+
+
+def _encode_cases() -> list[Case]:
+    lower = [("l", "o"), ("lo", "w"), ("e", "r"), ("low", "er")]
+    mixed = [("b", "c"), ("a", "b"), ("bc", "d"), ("ab", "c")]
+    return [
+        Case(("abc", [("b", "c"), ("a", "b")]), "the example"),
+        Case(("a", [("a", "b")]), "one letter"),
+        Case(("xyz", [("a", "b")]), "nothing to join"),
+        Case(("lower", lower)),
+        Case(("abcd", mixed), "two ways to cut"),
+        Case(("abc", [("a", "b"), ("b", "c")]), "two ways to cut"),
+        Case(("ababab", [("a", "b"), ("ab", "ab")]), "a pair several times"),
+        Case(("aaaaa", [("a", "a"), ("aa", "aa")]), "equal letters"),
+        Case(("slowerlower", [*lower, ("s", "lower")])),
+        Case(("abcabcd", [("c", "a"), ("b", "c"), ("a", "b"), ("ab", "c"), ("bc", "d"), ("ab", "ca")])),
+    ]
+
+
+BPE_ENCODE = Exercise(
+    name="bpe-encode",
+    title="Encode a word with ranked merges",
+    chapter="exercises",
+    tier=2,
+    minutes=20,
+    topic="training",
+    reference=_encoded,
+    cases=_encode_cases,
+    tested="one letter, nothing to join, two ways to cut, a pair several times in a word, merges of merges",
+    hints=(
+        "Encoding repeats what learning did, in the same order. Which of the pairs that stand in the word was learned "
+        "first?",
+        "Repeat: list the neighbours that are in the merges, take the one with the lowest rank, join it wherever it "
+        "stands. Stop when no neighbours are in the merges.",
+        "A dictionary from pair to rank makes the search short. A join creates new neighbours, so look at all of them "
+        "again after each join.",
+    ),
+    mistakes=(
+        Mistake(
+            "from-the-left",
+            _from_the_left,
+            "You joined the first known pair from the left. The rank decides, not the place.",
+        ),
+        Mistake(
+            "longest-piece-first",
+            _longest_first,
+            "You took the longest known piece from the left. That is another method: byte-pair encoding replays its "
+            "merges in the order in which they were learned.",
+        ),
+        Mistake(
+            "late-merges-first",
+            _late_first,
+            "You joined the pair that was learned last. The one learned first goes first.",
+        ),
+        Mistake(
+            "one-place-each",
+            _one_place_each,
+            "A merge is used at its first place only. It applies wherever the pair stands.",
+        ),
+        Mistake(
+            "one-merge-only",
+            _one_merge,
+            "You stopped after one merge. Its result may have known neighbours.",
+        ),
+    ),
+)

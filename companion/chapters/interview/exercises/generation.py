@@ -1,0 +1,280 @@
+"""Drills on writing token by token: ``cached-step`` and ``cached-decoder``."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from companion.practice.budget import Limits
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _cached_step(
+    x: Tensor, keys: Tensor, values: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return _stepped(x, keys, values, w_q, w_k, w_v, w_o)
+
+
+def _stepped(
+    x: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    w_o: Tensor,
+    *,
+    how: str = "right",
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Take one step with a cache, with one thing changed."""
+    n_heads = keys.shape[1]
+    query, key, value = ((x @ w).unflatten(-1, (n_heads, -1))[:, :, None] for w in (w_q, w_k, w_v))
+    if how == "cut the other way":
+        query, key, value = ((x @ w).unflatten(-1, (-1, n_heads)).mT[:, :, None] for w in (w_q, w_k, w_v))
+    more_keys, more_values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+    if how == "put in front":
+        more_keys, more_values = torch.cat([key, keys], dim=2), torch.cat([value, values], dim=2)
+    seen_keys, seen_values = (keys, values) if how == "own key missing" else (more_keys, more_values)
+    scores = query @ seen_keys.mT / (1.0 if how == "no scale" else math.sqrt(query.shape[-1]))
+    output = (scores.softmax(dim=-1) @ seen_values).flatten(1) @ w_o
+    if how == "not kept":
+        return output, keys, values
+    if how == "query kept":
+        return output, torch.cat([keys, query], dim=2), more_values
+    return output, more_keys, more_values
+
+
+def _step_cases() -> list[Case]:
+    draw = Draw(59)
+
+    def state(batch: int, heads: int, past: int, d_k: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        x, keys = draw.normal(batch, d, dtype=dtype), draw.normal(batch, heads, past, d_k, dtype=dtype)
+        values = draw.normal(batch, heads, past, d_k, dtype=dtype, scale=scale)
+        w_q, w_k, w_v = (draw.normal(d, heads * d_k, dtype=dtype) for _ in range(3))
+        return x, keys, values, w_q, w_k, w_v, draw.normal(heads * d_k, d, dtype=dtype)
+
+    one, zero = torch.tensor([[1.0]]), torch.tensor([[0.0]])
+    by_hand = torch.tensor([[6.0]]), one[None, None], 2 * one[None, None], zero, one, one, one
+    return [
+        Case(by_hand, "the example"),
+        Case(state(1, 1, 0, 2, 3, F64), "an empty cache"),
+        Case(state(2, 1, 3, 2, 3, F32)),
+        Case(state(2, 3, 4, 2, 5, F64), "three heads"),
+        Case(state(3, 2, 1, 4, 5, F32)),
+        Case(state(2, 4, 7, 3, 5, F64)),
+        Case(state(1, 2, 5, 3, 4, F64, 1e3), "large values"),
+    ]
+
+
+CACHED_STEP = Exercise(
+    name="cached-step",
+    title="Take a step with a cache",
+    chapter="exercises",
+    tier=2,
+    minutes=15,
+    topic="inference",
+    reference=_cached_step,
+    cases=_step_cases,
+    tested="an empty and a filled cache, one to four heads, large values, both dtypes",
+    returns=("output", "keys", "values"),
+    hints=(
+        "One new token: one query, one key and one value for each head. Which keys may it look at, and is its own one "
+        "of them?",
+        "First make the caches longer by the new key and value, then attend with the new query. No mask is needed: all "
+        "that is in the cache lies in the past, or is the token itself.",
+        "Each product has the shape (batch, n_heads * d_k). Cut it into heads and add an axis for the one position; "
+        "the cache then grows along its third axis. One row of weights a head is left.",
+    ),
+    mistakes=(
+        Mistake(
+            "own-key-missing",
+            lambda *given: _stepped(*given, how="own key missing"),
+            "The token does not see itself: you attended before its key and value were added.",
+        ),
+        Mistake(
+            "not-kept",
+            lambda *given: _stepped(*given, how="not kept"),
+            "You returned the caches as they came. The next step would not know this token.",
+        ),
+        Mistake(
+            "put-in-front",
+            lambda *given: _stepped(*given, how="put in front"),
+            "You put the new token in front of the old ones. The output is right, since attention does not see the "
+            "order; a cache in the wrong order breaks whatever depends on positions.",
+        ),
+        Mistake(
+            "no-scale",
+            lambda *given: _stepped(*given, how="no scale"),
+            "You did not divide the scores by the square root of the width of a head.",
+        ),
+        Mistake(
+            "cut-the-other-way",
+            lambda *given: _stepped(*given, how="cut the other way"),
+            "Your heads take every n-th number of a product. A head is a block of neighbouring numbers.",
+        ),
+        Mistake(
+            "query-kept",
+            lambda *given: _stepped(*given, how="query kept"),
+            "You stored the query in place of the key.",
+        ),
+    ),
+)
+
+
+def _cached_decoder(
+    prompt: Tensor,
+    n_new: int,
+    table: Tensor,
+    positions: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    w_1: Tensor,
+    w_2: Tensor,
+) -> tuple[Tensor, Tensor]:
+    return _written(prompt, n_new, table, positions, w_q, w_k, w_v, w_1, w_2)
+
+
+def _written(
+    prompt: Tensor,
+    n_new: int,
+    table: Tensor,
+    positions: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    w_1: Tensor,
+    w_2: Tensor,
+    *,
+    how: str = "right",
+) -> tuple[Tensor, Tensor]:
+    """Write greedily with a cache a layer, with one thing changed."""
+    keys: list[list[Tensor]] = [[] for _ in w_q]
+    values: list[list[Tensor]] = [[] for _ in w_q]
+    tokens, picked = prompt.tolist(), []
+    for place in range(len(prompt) + n_new - 1):
+        where = {"first position": 0, "late position": place + 1}.get(how, place)
+        h = table[tokens[place]] + positions[min(where, len(positions) - 1)]
+        for i in range(len(w_q)):
+            kept = 0 if how == "one cache" else i
+            keys[kept].append(h @ w_k[i])
+            values[kept].append(h @ w_v[i])
+            past = torch.stack(keys[kept]), torch.stack(values[kept])
+            if how == "prompt not seen" and place >= len(prompt):
+                past = past[0][len(prompt) :], past[1][len(prompt) :]
+            scores = past[0] @ (h @ w_q[i]) / (1.0 if how == "no scale" else math.sqrt(w_q.shape[-1]))
+            h = h + scores.softmax(dim=0) @ past[1]
+            h = h + (h @ w_1[i]).relu() @ w_2[i]
+        if place >= len(prompt) - 1:
+            picked.append(table @ h)
+            tokens.append(int(picked[-1].argmax()))
+    return torch.tensor(tokens[len(prompt) :]), torch.stack(picked)
+
+
+def _recomputed(prompt: Tensor, n_new: int, table: Tensor, positions: Tensor, *weights: Tensor) -> tuple:
+    """Write greedily and go through the whole text again for every token."""
+    w_q, w_k, w_v, w_1, w_2 = weights
+    text, picked = prompt, []
+    for _ in range(n_new):
+        h = table[text] + positions[: len(text)]
+        later = torch.ones(len(text), len(text), dtype=torch.bool).triu(1)
+        for i in range(len(w_q)):
+            scores = (h @ w_q[i]) @ (h @ w_k[i]).mT / math.sqrt(w_q.shape[-1])
+            h = h + scores.masked_fill(later, -torch.inf).softmax(dim=-1) @ (h @ w_v[i])
+            h = h + (h @ w_1[i]).relu() @ w_2[i]
+        picked.append(table @ h[-1])
+        text = torch.cat([text, picked[-1].argmax()[None]])
+    return text[len(prompt) :], torch.stack(picked)
+
+
+def _decoder_cases() -> list[Case]:
+    draw = Draw(60)
+    generator = torch.Generator().manual_seed(61)
+
+    def model(t: int, n_new: int, vocab: int, d: int, layers: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        table = draw.normal(vocab, d, dtype=dtype, scale=scale)
+        positions = draw.normal(t + n_new, d, dtype=dtype, scale=scale)
+        weights = [draw.normal(layers, d, d, dtype=dtype, scale=0.5 / d**0.5) for _ in range(3)]
+        w_1 = draw.normal(layers, d, 2 * d, dtype=dtype, scale=0.5 / d**0.5)
+        w_2 = draw.normal(layers, 2 * d, d, dtype=dtype, scale=0.5 / d**0.5)
+        return torch.randint(0, vocab, (t,), generator=generator), n_new, table, positions, *weights, w_1, w_2
+
+    one = torch.ones(1, 1, 1)
+    table, positions = torch.tensor([[1.0], [2.0]]), torch.tensor([[1.0], [2.0], [3.0]])
+    by_hand = torch.tensor([0]), 2, table, positions, 0 * one, one, one, one, 0 * one
+    return [
+        Case(by_hand, "the example"),
+        Case(model(2, 1, 5, 3, 1, F64), "one new token, one layer"),
+        Case(model(1, 3, 4, 2, 1, F32), "a prompt of one token"),
+        Case(model(3, 2, 5, 4, 2, F64), "two layers"),
+        Case(model(2, 5, 7, 5, 2, F32)),
+        Case(model(4, 4, 6, 6, 3, F64), "three layers"),
+        Case(model(5, 24, 11, 8, 2, F64), "a long text"),
+        Case(model(3, 5, 7, 4, 2, F64, 1e3), "large numbers"),
+    ]
+
+
+def _decoder_limits(prompt: Tensor, n_new: int, table: Tensor, positions: Tensor, w_q: Tensor, *rest: Tensor) -> Limits:
+    """Allow three times the products with a cache, once the text is long enough for that to matter."""
+    t, (vocab, d), layers = len(prompt) + n_new, table.shape, len(w_q)
+    return Limits(work=3 * t * (layers * (7 * d * d + 2 * t * d) + vocab * d)) if n_new >= 16 else Limits()
+
+
+CACHED_DECODER = Exercise(
+    name="cached-decoder",
+    title="Write with a cache in every layer",
+    chapter="exercises",
+    tier=3,
+    minutes=45,
+    topic="inference",
+    reference=_cached_decoder,
+    cases=_decoder_cases,
+    limits=_decoder_limits,
+    tested="prompts of one token and more, one to three layers, a long text within a limit of work, both dtypes",
+    returns=("tokens", "scores"),
+    hints=(
+        "Write the version without a cache first and keep its numbers. Then ask of each layer: what of the tokens "
+        "already read does the next token need?",
+        "Each layer keeps its own keys and values, made from that layer's own input. A new token adds one row to each "
+        "and looks at all rows. The tokens of the prompt go the same way.",
+        "Token number `place` gets `positions[place]`, also while writing. Its path through a layer: append key and "
+        "value, attend with one query, add; then the feed-forward branch, add. The last hidden vector meets `table`.",
+    ),
+    mistakes=(
+        Mistake(
+            "recomputed",
+            _recomputed,
+            "For every new token your answer computes again what it had for the earlier ones. Keep the keys and values "
+            "of each layer.",
+        ),
+        Mistake(
+            "position-zero-again",
+            lambda *given: _written(*given, how="first position"),
+            "Each token gets position 0. With a cache only one token goes through at a time, but its place in the text "
+            "is still that of the whole text.",
+        ),
+        Mistake(
+            "position-one-late",
+            lambda *given: _written(*given, how="late position"),
+            "Your positions are off by one: the first token of the prompt has position 0.",
+        ),
+        Mistake(
+            "one-cache-for-all-layers",
+            lambda *given: _written(*given, how="one cache"),
+            "The layers share a cache. The keys of one layer mean nothing to another: each has its own.",
+        ),
+        Mistake(
+            "prompt-not-seen",
+            lambda *given: _written(*given, how="prompt not seen"),
+            "While writing, your model sees the new tokens only. The keys of the prompt belong into the cache as well.",
+        ),
+        Mistake(
+            "no-scale",
+            lambda *given: _written(*given, how="no scale"),
+            "You did not divide the scores by the square root of their width.",
+        ),
+    ),
+)

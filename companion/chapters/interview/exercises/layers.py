@@ -1,0 +1,244 @@
+"""Drills on whole layers: ``grouped-query`` and ``cross-attention``."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _cut(x: Tensor, n_heads: int) -> Tensor:
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+
+def _grouped(
+    x: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    w_o: Tensor,
+    n_heads: int,
+    n_kv_heads: int,
+    *,
+    how: str = "right",
+) -> Tensor:
+    """Write the layer with one thing changed."""
+    query = _cut(x @ w_q, n_heads)
+    key, value = _cut(x @ w_k, n_kv_heads), _cut(x @ w_v, n_kv_heads)
+    group = n_heads // n_kv_heads
+    if how == "tiled":
+        key, value = key.repeat(1, group, 1, 1), value.repeat(1, group, 1, 1)
+    elif how == "first only":
+        key, value = (y[:, :1].expand(-1, n_heads, -1, -1) for y in (key, value))
+    else:
+        key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
+    width = {"no scale": 1, "whole width": w_q.shape[1]}.get(how, key.shape[-1])
+    scores = query @ key.mT / math.sqrt(width)
+    if how != "not causal":
+        scores = scores.masked_fill(torch.ones(x.shape[1], x.shape[1]).triu(1).bool(), -torch.inf)
+    output = scores.softmax(dim=-1) @ value
+    return (output.reshape(*x.shape[:2], -1) if how == "not swapped" else output.transpose(1, 2).flatten(2)) @ w_o
+
+
+def _grouped_query(
+    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int, n_kv_heads: int
+) -> Tensor:
+    return _grouped(x, w_q, w_k, w_v, w_o, n_heads, n_kv_heads)
+
+
+def _grouped_cases() -> list[Case]:
+    draw = Draw(51)
+
+    def layer(
+        batch: int, t: int, d: int, heads: int, kv: int, d_k: int, dtype: torch.dtype, scale: float = 1.0
+    ) -> tuple:
+        w_q, w_k = draw.normal(d, heads * d_k, dtype=dtype), draw.normal(d, kv * d_k, dtype=dtype)
+        w_v, w_o = draw.normal(d, kv * d_k, dtype=dtype, scale=scale), draw.normal(heads * d_k, d, dtype=dtype)
+        return draw.normal(batch, t, d, dtype=dtype), w_q, w_k, w_v, w_o, heads, kv
+
+    ones, twice = torch.ones(2, 1), torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    return [
+        Case((torch.tensor([[[1.0, 2.0]]]), torch.ones(2, 2), ones, ones, twice, 2, 1), "the example"),
+        Case(layer(1, 3, 5, 4, 2, 2, F64)),
+        Case(layer(2, 5, 3, 6, 2, 3, F32), "a batch, groups of three"),
+        Case(layer(2, 4, 7, 4, 1, 5, F64), "one key head"),
+        Case(layer(3, 5, 4, 3, 3, 2, F32), "as many key heads as query heads"),
+        Case(layer(2, 7, 5, 6, 3, 2, F64)),
+        Case(layer(2, 5, 7, 8, 2, 3, F64, 1e3), "large values"),
+    ]
+
+
+GROUPED_QUERY = Exercise(
+    name="grouped-query",
+    title="Write grouped-query attention",
+    chapter="exercises",
+    tier=2,
+    minutes=20,
+    topic="multi-head",
+    reference=_grouped_query,
+    cases=_grouped_cases,
+    tested="groups of one, two, three and all heads, batches, large values, both dtypes",
+    hints=(
+        "The layer is the multi-head layer with fewer key heads than query heads. Cut each of the three products into "
+        "its own number of heads, all of one width.",
+        "Query heads that share a key head stand next to each other. Either repeat each key head for its group, or cut "
+        "the query heads into groups and let an axis of size 1 broadcast.",
+        "`repeat_interleave` over the head axis repeats 0, 0, 1, 1; `repeat` would give 0, 1, 0, 1. The width in the "
+        "scale is that of one head. Hide the later keys before the softmax, and join the heads before `w_o`.",
+    ),
+    mistakes=(
+        Mistake(
+            "tiled",
+            lambda *given: _grouped(*given, how="tiled"),
+            "Your key heads come in the order 0, 1, 0, 1. Neighbouring query heads share a key head: 0, 0, 1, 1.",
+        ),
+        Mistake(
+            "first-head-for-all",
+            lambda *given: _grouped(*given, how="first only"),
+            "Every query head uses the first key head. That is multi-query attention; here each group has its own.",
+        ),
+        Mistake(
+            "no-scale",
+            lambda *given: _grouped(*given, how="no scale"),
+            "You did not divide the scores by the square root of the width of a head.",
+        ),
+        Mistake(
+            "scaled-by-all-heads",
+            lambda *given: _grouped(*given, how="whole width"),
+            "You divided by the root of the width of all heads together. A score sums over the width of one head.",
+        ),
+        Mistake(
+            "not-causal",
+            lambda *given: _grouped(*given, how="not causal"),
+            "A position still sees the later ones: the causal mask is missing.",
+        ),
+        Mistake(
+            "heads-not-swapped-back",
+            lambda *given: _grouped(*given, how="not swapped"),
+            "You reshaped before you swapped heads and positions back. The numbers of one position end up in several.",
+        ),
+    ),
+)
+
+
+def _cross(
+    x: Tensor,
+    memory: Tensor,
+    lengths: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    w_o: Tensor,
+    n_heads: int,
+    *,
+    how: str = "right",
+) -> Tensor:
+    """Attend to a source with one thing changed."""
+    query, key, value = _cut(x @ w_q, n_heads), _cut(memory @ w_k, n_heads), _cut(memory @ w_v, n_heads)
+    scores = query @ key.mT / math.sqrt(w_q.shape[1] if how == "whole width" else key.shape[-1])
+    real = torch.arange(memory.shape[1]) < lengths[:, None] + (how == "off by one")
+    if how == "two axes":
+        return ((scores.masked_fill(~real, -torch.inf)).softmax(-1) @ value).transpose(1, 2).flatten(2) @ w_o
+    if how not in ("no mask", "after"):
+        scores = scores.masked_fill(~real[:, None, None], -torch.inf)
+    if how == "causal":
+        later = torch.arange(scores.shape[-1]) > torch.arange(scores.shape[-2])[:, None]
+        scores = scores.masked_fill(later, -torch.inf)
+    weights = scores.softmax(dim=-1)
+    weights = weights * real[:, None, None] if how == "after" else weights
+    return (weights @ value).transpose(1, 2).flatten(2) @ w_o
+
+
+def _cross_attention(
+    x: Tensor, memory: Tensor, lengths: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int
+) -> Tensor:
+    return _cross(x, memory, lengths, w_q, w_k, w_v, w_o, n_heads)
+
+
+def _cross_cases() -> list[Case]:
+    draw = Draw(52)
+
+    def pair(
+        lengths: list[int], t_q: int, t_k: int, d: int, heads: int, dtype: torch.dtype, scale: float = 1.0
+    ) -> tuple:
+        x = draw.normal(len(lengths), t_q, d, dtype=dtype)
+        memory = draw.normal(len(lengths), t_k, d + 1, dtype=dtype, scale=scale)
+        w_q, w_o = draw.normal(d, heads * 2, dtype=dtype), draw.normal(heads * 2, d, dtype=dtype)
+        w_k, w_v = (draw.normal(d + 1, heads * 2, dtype=dtype) for _ in range(2))
+        return x, memory, torch.tensor(lengths), w_q, w_k / scale, w_v, w_o, heads
+
+    by_hand = (
+        torch.tensor([[[1.0]]]),
+        torch.tensor([[[2.0], [5.0]]]),
+        torch.tensor([1]),
+        *(torch.tensor([[1.0]]) for _ in range(3)),
+        torch.tensor([[3.0]]),
+        1,
+    )
+    return [
+        Case(by_hand, "the example"),
+        Case(pair([2], 3, 3, 3, 1, F64), "a full source"),
+        Case(pair([3, 1], 2, 4, 3, 2, F32), "as many sentences as heads"),
+        Case(pair([5, 2, 4], 3, 5, 4, 2, F64)),
+        Case(pair([1, 3], 7, 3, 5, 4, F32), "more queries than keys"),
+        Case(pair([4, 2, 7], 5, 7, 3, 3, F64)),
+        Case(pair([2, 3], 3, 5, 3, 2, F64, 1e3), "large numbers in the source"),
+    ]
+
+
+CROSS_ATTENTION = Exercise(
+    name="cross-attention",
+    title="Attend to a padded source",
+    chapter="exercises",
+    tier=2,
+    minutes=20,
+    topic="architecture",
+    reference=_cross_attention,
+    cases=_cross_cases,
+    tested="sources with and without padding, more queries than keys, as many sentences as heads, both dtypes",
+    hints=(
+        "Two sequences meet: one asks, the other is asked. Which of the three products uses which, and which of the "
+        "two lengths does each axis of the scores have?",
+        "The mask comes from the lengths of the source and hides keys. It has to meet scores of four axes: batch, "
+        "heads, queries, keys.",
+        "Compare `torch.arange(t_k)` with a column of lengths, then put two axes of size 1 between batch and keys. "
+        "Nothing is causal here: the whole source may be seen.",
+    ),
+    mistakes=(
+        Mistake(
+            "no-mask",
+            lambda *given: _cross(*given, how="no mask"),
+            "The padding of the source is looked at. Its keys have to be hidden.",
+        ),
+        Mistake(
+            "mask-after-softmax",
+            lambda *given: _cross(*given, how="after"),
+            "Your mask acts after the softmax: the padding has taken its share, and the rows no longer sum to 1.",
+        ),
+        Mistake(
+            "off-by-one",
+            lambda *given: _cross(*given, how="off by one"),
+            "One position of padding still counts as real. Positions begin at 0, lengths at 1.",
+        ),
+        Mistake(
+            "two-axes",
+            lambda *given: _cross(*given, how="two axes"),
+            "Your mask of shape (batch, t_k) meets the scores as (queries, keys). It needs an axis for the heads and "
+            "one for the queries between its own two.",
+        ),
+        Mistake(
+            "causal",
+            lambda *given: _cross(*given, how="causal"),
+            "You hid later positions of the source. The source is known as a whole before the first token is written.",
+        ),
+        Mistake(
+            "scaled-by-all-heads",
+            lambda *given: _cross(*given, how="whole width"),
+            "You divided by the root of the width of all heads together. A score sums over the width of one head.",
+        ),
+    ),
+)

@@ -1,0 +1,83 @@
+"""Drill on the memory of training: ``training-memory``."""
+
+from companion.practice.definition import Case, Exercise, Mistake
+
+
+def _bytes(frozen: int, trained: int, mixed: bool, *, how: str = "right") -> tuple[int, int, int]:
+    """Count bytes with one thing changed."""
+    total, half = frozen + trained, 2 if mixed else 4
+    moments = 4 if how == "one moment" else 8
+    masters = 4 if mixed and how != "no masters" else 0
+    moved = total if how == "frozen optimised" else trained
+    gradients = (total if how == "frozen gradients" else trained) * (4 if how == "full gradients" else half)
+    state = moved * moments + (total if how == "copy of all" else moved) * masters
+    return total * (4 if how == "full weights" else half), gradients, state
+
+
+def _training_memory(frozen: int, trained: int, mixed: bool) -> tuple[int, int, int]:
+    return _bytes(frozen, trained, mixed)
+
+
+def _memory_cases() -> list[Case]:
+    return [
+        Case((0, 1, True), "the example"),
+        Case((0, 10, False), "float32 throughout"),
+        Case((100, 3, True), "most of it frozen"),
+        Case((7, 5, False), "float32, a part frozen"),
+        Case((0, 7_000_000_000, True), "seven billion"),
+        Case((7_000_000_000, 4_194_304, True), "seven billion frozen and a small adapter"),
+        Case((124_000_000, 1_000_000, False)),
+    ]
+
+
+TRAINING_MEMORY = Exercise(
+    name="training-memory",
+    title="Count the bytes of a training run",
+    chapter="exercises",
+    tier=1,
+    minutes=10,
+    topic="complexity",
+    reference=_training_memory,
+    cases=_memory_cases,
+    tested="float32 and mixed precision, nothing frozen and most of it, seven billion parameters",
+    returns=("weights", "gradients", "optimiser"),
+    hints=(
+        "Go through the three groups one after the other. Which of them does a frozen parameter belong to?",
+        "Every parameter has a weight. Only trained ones have a gradient and a state of the optimiser. Adam keeps two "
+        "running means for each.",
+        "Mixed precision has 2 bytes for weights and gradients, and puts a float32 copy of each trained weight beside "
+        "the two running means. Without it everything has 4 bytes, and there is no copy.",
+    ),
+    mistakes=(
+        Mistake(
+            "no-float32-copy",
+            lambda *given: _bytes(*given, how="no masters"),
+            "In mixed precision the optimiser works on a float32 copy of the trained weights. It is missing.",
+        ),
+        Mistake(
+            "frozen-have-gradients",
+            lambda *given: _bytes(*given, how="frozen gradients"),
+            "You count gradients of frozen parameters. They have none.",
+        ),
+        Mistake(
+            "frozen-are-optimised",
+            lambda *given: _bytes(*given, how="frozen optimised"),
+            "The optimiser keeps nothing for a frozen parameter.",
+        ),
+        Mistake(
+            "one-moment",
+            lambda *given: _bytes(*given, how="one moment"),
+            "Adam keeps two running means: one of the gradients, one of their squares.",
+        ),
+        Mistake(
+            "copy-of-all",
+            lambda *given: _bytes(*given, how="copy of all"),
+            "You count a float32 copy of frozen weights as well. They never change, so the 2 bytes are enough.",
+        ),
+        Mistake(
+            "full-weights",
+            lambda *given: _bytes(*given, how="full weights"),
+            "In mixed precision the weights of the passes have 2 bytes each.",
+        ),
+    ),
+)

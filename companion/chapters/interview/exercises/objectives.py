@@ -1,0 +1,229 @@
+"""Drills on what is measured and trained: ``perplexity`` and ``mask-tokens``."""
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _perplexity(losses: Tensor, real: Tensor, n_bytes: int) -> tuple[Tensor, Tensor]:
+    return _judged(losses, real, n_bytes)
+
+
+def _judged(losses: Tensor, real: Tensor, n_bytes: int, *, how: str = "right") -> tuple[Tensor, Tensor]:
+    """Turn losses into the two measures, with one thing changed."""
+    kept = losses[real]
+    total, mean = kept.sum(), kept.mean()
+    if how == "padding counted":
+        total, mean = losses.sum(), losses.mean()
+    if how == "mean of rows":
+        mean = ((losses * real).sum(1) / real.sum(1)).mean()
+    nat = torch.log(torch.tensor(2.0, dtype=losses.dtype))
+    bits = total / n_bytes / nat
+    if how == "nats":
+        bits = total / n_bytes
+    if how == "per token":
+        bits = mean / nat
+    if how == "multiplied":
+        bits = total / n_bytes * nat
+    if how == "mean of powers":
+        return kept.exp().mean(), bits
+    return (2**mean if how == "two to the mean" else mean.exp()), bits
+
+
+def _perplexity_cases() -> list[Case]:
+    draw = Draw(66)
+
+    def batch(lengths: list[int], n_bytes: int, junk: float = 1.0) -> tuple:
+        t = max(lengths) + 1
+        real = torch.arange(t) < torch.tensor(lengths)[:, None]
+        losses = draw.normal(len(lengths), t, dtype=F32).abs()
+        return torch.where(real, losses, junk * losses), real, n_bytes
+
+    by_hand = torch.tensor([[1.0, 2.0, 9.0]]) * torch.tensor(2.0).log(), torch.tensor([[True, True, False]]), 6
+    return [
+        Case(by_hand, "the example"),
+        Case(batch([1], 3), "one token"),
+        Case(batch([2, 3], 11)),
+        Case(batch([5, 2, 4], 37)),
+        Case(batch([4, 4], 20)),
+        Case(batch([7, 1], 5), "a text of long tokens and one token"),
+        Case(batch([3, 8, 5, 2], 61, junk=30.0), "large losses in the padding"),
+    ]
+
+
+PERPLEXITY = Exercise(
+    name="perplexity",
+    title="Turn losses into perplexity and bits per byte",
+    chapter="exercises",
+    tier=1,
+    minutes=10,
+    topic="training",
+    reference=_perplexity,
+    cases=_perplexity_cases,
+    tested="one token, rows of several lengths, large losses in the padding",
+    returns=("perplexity", "bits_per_byte"),
+    hints=(
+        "Both measures begin with the losses of the real tokens only. One needs their mean, the other their sum: "
+        "which?",
+        "Perplexity undoes the logarithm of the mean loss. Bits per byte do not know of tokens: the information in the "
+        "whole text, shared out over its bytes.",
+        "The losses are in nats, and one bit is ln 2 nats. So divide the sum by the bytes and by ln 2; the base of the "
+        "perplexity is e, since the losses are natural logarithms.",
+    ),
+    mistakes=(
+        Mistake(
+            "padding-counted",
+            lambda *given: _judged(*given, how="padding counted"),
+            "The losses of the padding take part in your answer.",
+        ),
+        Mistake(
+            "mean-of-rows",
+            lambda *given: _judged(*given, how="mean of rows"),
+            "You averaged each row and then the rows: a token of a short row then counts more.",
+        ),
+        Mistake(
+            "two-to-the-mean",
+            lambda *given: _judged(*given, how="two to the mean"),
+            "You raised 2 to the mean loss. The losses are natural logarithms.",
+        ),
+        Mistake(
+            "mean-of-powers",
+            lambda *given: _judged(*given, how="mean of powers"),
+            "You exponentiated each loss and then averaged. The mean comes first: perplexity is a geometric mean.",
+        ),
+        Mistake(
+            "nats",
+            lambda *given: _judged(*given, how="nats"),
+            "Your second number is in nats per byte. A bit is ln 2 nats.",
+        ),
+        Mistake(
+            "multiplied-by-ln-2",
+            lambda *given: _judged(*given, how="multiplied"),
+            "You multiplied by ln 2. A bit is less than a nat, so the number in bits is larger.",
+        ),
+        Mistake(
+            "per-token",
+            lambda *given: _judged(*given, how="per token"),
+            "Your second number is in bits per token. It then depends on how the text is cut into tokens.",
+        ),
+    ),
+)
+
+
+def _mask_tokens(
+    tokens: Tensor, special: Tensor, chance: Tensor, action: Tensor, other: Tensor, mask_id: int
+) -> tuple[Tensor, Tensor]:
+    return _corrupted(tokens, special, chance, action, other, mask_id)
+
+
+def _corrupted(
+    tokens: Tensor,
+    special: Tensor,
+    chance: Tensor,
+    action: Tensor,
+    other: Tensor,
+    mask_id: int,
+    *,
+    how: str = "right",
+) -> tuple[Tensor, Tensor]:
+    """Corrupt tokens for a masked language model, with one thing changed."""
+    picked = chance < 0.15
+    picked = picked if how == "special masked" else picked & ~special
+    hide, change = action < 0.8, (action >= 0.8) & (action < 0.9)
+    if how == "shares of all":
+        hide, change = chance < 0.8 * 0.15, chance >= 0.9 * 0.15
+    if how == "always hidden":
+        hide, change = torch.ones_like(hide), torch.zeros_like(change)
+    if how == "swapped":
+        change = action >= 0.9
+    inputs = torch.where(picked & hide, mask_id, tokens)
+    inputs = torch.where(picked & change, other, inputs)
+    said = {"all labelled": torch.ones_like(picked), "changed only": inputs != tokens}.get(how, picked)
+    return inputs, torch.where(said, inputs if how == "inputs as labels" else tokens, -100)
+
+
+def _mask_cases() -> list[Case]:
+    generator = torch.Generator().manual_seed(67)
+
+    def batch(n: int, t: int, keen: float, mask_id: int = 103) -> tuple:
+        tokens = torch.randint(5, 90, (n, t), generator=generator)
+        special = torch.rand(n, t, generator=generator) < 0.2
+        chance, action = (torch.rand(n, t, generator=generator) for _ in range(2))
+        return tokens, special, chance * keen, action, torch.randint(5, 90, (n, t), generator=generator), mask_id
+
+    by_hand = (
+        torch.tensor([[1, 20, 21, 22, 23]]),
+        torch.tensor([[True, False, False, False, False]]),
+        torch.tensor([[0.1, 0.1, 0.1, 0.1, 0.9]]),
+        torch.tensor([[0.1, 0.1, 0.85, 0.95, 0.1]]),
+        torch.tensor([[30, 31, 32, 33, 34]]),
+        99,
+    )
+    return [
+        Case(by_hand, "the example"),
+        Case(batch(1, 7, 0.3)),
+        Case(batch(2, 11, 0.2, mask_id=4)),
+        Case(batch(3, 13, 1.0), "few picked"),
+        Case(batch(2, 17, 0.1), "all picked"),
+        Case(batch(4, 12, 0.4)),
+        Case(batch(5, 30, 0.3), "a large batch"),
+    ]
+
+
+MASK_TOKENS = Exercise(
+    name="mask-tokens",
+    title="Corrupt tokens for a masked language model",
+    chapter="exercises",
+    tier=2,
+    minutes=15,
+    topic="training",
+    reference=_mask_tokens,
+    cases=_mask_cases,
+    tested="few and many picked tokens, special tokens, three ways to corrupt",
+    returns=("inputs", "labels"),
+    hints=(
+        "Two decisions a token: is it picked, and if so, what happens to it? The draws for both are given, so nothing "
+        "is random here.",
+        "Picked are tokens with a small `chance` that are not special. Of these, `action` decides between hidden, "
+        "replaced and left as it is; the borders are 0.8 and 0.9.",
+        "The labels do not ask what happened: every picked token is to be said, also one that was left as it is. "
+        "Elsewhere stands -100, which the loss of torch passes over.",
+    ),
+    mistakes=(
+        Mistake(
+            "special-tokens-masked",
+            lambda *given: _corrupted(*given, how="special masked"),
+            "Special tokens are picked too. They carry no text, and there is nothing to learn from them.",
+        ),
+        Mistake(
+            "labels-everywhere",
+            lambda *given: _corrupted(*given, how="all labelled"),
+            "Every token has a label. The model would be trained to copy what it sees.",
+        ),
+        Mistake(
+            "labels-where-changed",
+            lambda *given: _corrupted(*given, how="changed only"),
+            "Picked tokens that were left as they are have no label in your answer. They are what teaches the model to "
+            "keep a right token.",
+        ),
+        Mistake(
+            "always-hidden",
+            lambda *given: _corrupted(*given, how="always hidden"),
+            "Every picked token is hidden. One in ten is replaced and one in ten stays.",
+        ),
+        Mistake(
+            "replaced-and-kept-swapped",
+            lambda *given: _corrupted(*given, how="swapped"),
+            "You replace where `action` is 0.9 or more. Between 0.8 and 0.9 a token is replaced, above it stays.",
+        ),
+        Mistake(
+            "corrupted-labels",
+            lambda *given: _corrupted(*given, how="inputs as labels"),
+            "Your labels are the corrupted tokens. The model has to say the true ones.",
+        ),
+    ),
+)

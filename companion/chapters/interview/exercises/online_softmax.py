@@ -1,0 +1,254 @@
+"""Drills on one pass with a small state: ``stream-softmax`` and ``linear-recurrent``."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from companion.practice.budget import Limits
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw, Stream
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _stream_softmax(stream: Stream, d_v: int) -> Tensor:
+    return _read(stream, d_v)
+
+
+def _read(stream: Stream, d_v: int, *, how: str = "right") -> Tensor:
+    """Average the values of a stream with softmax weights, with one thing changed."""
+    top = total = output = None
+    for scores, values in stream:
+        if how == "no shift":
+            new, old = torch.zeros_like(scores.max()), 1.0
+        else:
+            new = scores.max() if top is None else torch.maximum(top, scores.max())
+            old = 0.0 if top is None else (top - new).exp()
+        if how == "first maximum" and top is not None:
+            new, old = top, 1.0
+        if how == "chunk maximum" and top is not None:
+            new, old = scores.max(), (top - scores.max()).exp()
+        if how == "from zero":
+            new = new.clamp(min=0.0)
+            old = 1.0 if top is None else (top - new).exp()
+        old = 1.0 if how == "not rescaled" else old
+        powers = (scores - new).exp()
+        part = powers @ values
+        if how == "chunks averaged":
+            part, powers, old = (
+                part / powers.sum() / len(stream),
+                torch.ones_like(scores) / len(stream) / len(scores),
+                1.0,
+            )
+        total = powers.sum() if total is None else total * old + powers.sum()
+        output = part if output is None else output * old + part
+        top = new
+    return output if how == "not divided" else output / total
+
+
+def _all_kept(stream: Stream, d_v: int) -> Tensor:
+    scores, values = (torch.cat(parts) for parts in zip(*stream, strict=True))
+    return scores.softmax(dim=0) @ values
+
+
+def _stream_cases() -> list[Case]:
+    draw = Draw(65)
+
+    def stream(t: int, d_v: int, chunk: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        return Stream(draw.normal(t, dtype=dtype, scale=scale), draw.normal(t, d_v, dtype=dtype), chunk), d_v
+
+    by_hand = Stream(torch.tensor([0.0, 0.0, 2.0]).exp().log(), torch.tensor([[0.0], [4.0], [0.0]]), 2)
+    rising = Stream(torch.arange(0.0, 900.0, 100.0, dtype=F64), draw.normal(9, 3), 2)
+    low = Stream(torch.arange(-2600.0, -800.0, 200.0, dtype=F64), torch.eye(9, 2, dtype=F64) + 1, 2)
+    return [
+        Case((by_hand, 1), "the example"),
+        Case(stream(4, 2, 4, F64), "one chunk"),
+        Case(stream(5, 3, 2, F32), "a last chunk that is shorter"),
+        Case((rising, 3), "scores that rise to 800"),
+        Case((low, 2), "scores that rise from -2600 to -1000"),
+        Case(stream(7, 3, 1, F64), "one position at a time"),
+        Case(stream(11, 4, 3, F32, 30.0), "scores in the tens"),
+        Case(stream(12, 5, 4, F64, 1e3), "scores in the thousands"),
+        Case(stream(600, 3, 5, F32), "a long stream"),
+    ]
+
+
+def _stream_limits(stream: Stream, d_v: int) -> Limits:
+    return Limits(held=60 * (d_v + 2)) if len(stream) > 100 else Limits()
+
+
+STREAM_SOFTMAX = Exercise(
+    name="stream-softmax",
+    title="Average a stream with softmax weights",
+    chapter="exercises",
+    tier=2,
+    minutes=20,
+    topic="complexity",
+    reference=_stream_softmax,
+    cases=_stream_cases,
+    limits=_stream_limits,
+    tested="one chunk and many, single positions, rising and large scores, a long stream within a limit, both dtypes",
+    hints=(
+        "You see each chunk once and cannot keep it. Which numbers, as few as possible, tell all that is needed about "
+        "the chunks so far?",
+        "The largest score so far, the sum of exp(score - largest), and the sum of the values with these weights. A "
+        "new chunk may bring a larger score: what happens to the two sums?",
+        "Both sums are multiplied by exp(old largest - new largest) and then the chunk's own part is added. At the end "
+        "one sum is divided by the other. The first chunk has no old sums.",
+    ),
+    mistakes=(
+        Mistake(
+            "all-kept",
+            _all_kept,
+            "The numbers are right, and the memory grows with the stream: you kept the chunks, or something for each "
+            "of them. Three small things are enough.",
+        ),
+        Mistake(
+            "no-shift",
+            lambda *given: _read(*given, how="no shift"),
+            "You exponentiated the scores as they are. Large ones overflow, or all of them underflow to 0.",
+        ),
+        Mistake(
+            "first-maximum",
+            lambda *given: _read(*given, how="first maximum"),
+            "You subtract the largest score of the first chunk all the way. A later score that is larger overflows.",
+        ),
+        Mistake(
+            "maximum-of-the-chunk",
+            lambda *given: _read(*given, how="chunk maximum"),
+            "You shift by the largest score of the chunk alone. After a chunk with larger scores the old sums are then "
+            "multiplied by a huge number and overflow: keep the largest so far.",
+        ),
+        Mistake(
+            "maximum-from-zero",
+            lambda *given: _read(*given, how="from zero"),
+            "Your largest score begins at 0. Where all scores are far below, every exponential is 0.",
+        ),
+        Mistake(
+            "not-rescaled",
+            lambda *given: _read(*given, how="not rescaled"),
+            "The sums so far are not rescaled when a larger score arrives: the early chunks then count too much.",
+        ),
+        Mistake(
+            "chunks-averaged",
+            lambda *given: _read(*given, how="chunks averaged"),
+            "You took a softmax in each chunk and averaged. A chunk with high scores must count more.",
+        ),
+        Mistake(
+            "not-divided",
+            lambda *given: _read(*given, how="not divided"),
+            "The weighted sum is not divided by the sum of the weights.",
+        ),
+    ),
+)
+
+
+def _recurrent(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return _states(query, key, value)
+
+
+def _states(query: Tensor, key: Tensor, value: Tensor, *, how: str = "right") -> Tensor:
+    """Go through the positions with one state, with one thing changed."""
+    shift = 0.0 if how == "elu alone" else 1.0
+    query, key = (query, key) if how == "no map" else (F.elu(query) + shift, F.elu(key) + shift)
+    state, total, rows = value.new_zeros(key.shape[1], value.shape[1]), value.new_zeros(key.shape[1]), []
+    if how == "not causal":
+        state, total = key.mT @ value, key.sum(dim=0)
+    for q, k, v in zip(query, key, value, strict=True):
+        before = state, total
+        if how != "not causal":
+            state, total = state + k[:, None] * v, total + k
+        used = before if how == "own key missing" else (state, total)
+        rows.append(q @ used[0] if how == "not divided" else q @ used[0] / (q @ used[1]))
+    return torch.stack(rows)
+
+
+def _by_matrix(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    weights = ((F.elu(query) + 1) @ (F.elu(key) + 1).mT).tril()
+    return weights / weights.sum(dim=-1, keepdim=True) @ value
+
+
+def _by_all_states(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    query, key = F.elu(query) + 1, F.elu(key) + 1
+    states = (key[:, :, None] * value[:, None]).cumsum(dim=0)
+    return (query[:, None] @ states)[:, 0] / (query * key.cumsum(dim=0)).sum(dim=-1, keepdim=True)
+
+
+def _recurrent_cases() -> list[Case]:
+    draw = Draw(64)
+
+    def three(t: int, d_k: int, d_v: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        query, key = (draw.normal(t, d_k, dtype=dtype) for _ in range(2))
+        return query, key, draw.normal(t, d_v, dtype=dtype, scale=scale)
+
+    by_hand = torch.zeros(2, 1), torch.tensor([[0.0], [2.0]]), torch.tensor([[0.0], [4.0]])
+    return [
+        Case(by_hand, "the example"),
+        Case(three(3, 2, 3, F64)),
+        Case(three(1, 3, 2, F32), "one position"),
+        Case(three(5, 3, 4, F32)),
+        Case(three(7, 5, 2, F64)),
+        Case(three(11, 4, 3, F64, 1e3), "large values"),
+        Case(three(256, 4, 4, F64), "a long text"),
+    ]
+
+
+def _recurrent_limits(query: Tensor, key: Tensor, value: Tensor) -> Limits:
+    (t, d_k), d_v = key.shape, value.shape[1]
+    return Limits(largest=2 * t * max(d_k, d_v), work=16 * t * (d_k + 1) * (d_v + 1)) if t >= 64 else Limits()
+
+
+LINEAR_RECURRENT = Exercise(
+    name="linear-recurrent",
+    title="Run linear attention as a recurrent network",
+    chapter="exercises",
+    tier=3,
+    minutes=25,
+    topic="complexity",
+    reference=_recurrent,
+    cases=_recurrent_cases,
+    limits=_recurrent_limits,
+    tested="one position, sizes that differ, large values, a long text within limits, both dtypes",
+    hints=(
+        "Without a softmax the weighted sum over the past can be taken before the query is known. Which product of "
+        "keys and values holds the whole past?",
+        "The state is one matrix, the sum of the outer products of mapped keys and values, and one vector, the sum of "
+        "the mapped keys. A position adds its own and then asks.",
+        "The query times the matrix is the numerator, the query times the vector the denominator. The map is "
+        "`F.elu(x) + 1`, for queries and keys. There is no scale.",
+    ),
+    mistakes=(
+        Mistake(
+            "all-pairs-or-all-states",
+            _by_matrix,
+            "The numbers are right and cost too much: by something for all pairs, a state for every position, or a "
+            "copy of all earlier results at each. One state is enough, changed from position to position.",
+            also=(_by_all_states,),
+        ),
+        Mistake(
+            "not-causal",
+            lambda *given: _states(*given, how="not causal"),
+            "Every position sees the sums over the whole text. A position may see itself and what came before.",
+        ),
+        Mistake(
+            "own-key-missing",
+            lambda *given: _states(*given, how="own key missing"),
+            "A position asks before its own key and value are added; the first one then divides 0 by 0.",
+        ),
+        Mistake(
+            "not-divided",
+            lambda *given: _states(*given, how="not divided"),
+            "The sum is not divided by the sum of the weights, so it grows with the text.",
+        ),
+        Mistake(
+            "no-map",
+            lambda *given: _states(*given, how="no map"),
+            "Queries and keys are used as they are. A weight can then be negative, and the denominator 0.",
+        ),
+        Mistake(
+            "elu-without-one",
+            lambda *given: _states(*given, how="elu alone"),
+            "Your map is elu without the 1 that makes it positive.",
+        ),
+    ),
+)

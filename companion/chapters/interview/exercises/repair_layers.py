@@ -1,0 +1,240 @@
+"""Layers to repair: ``debug-layer-norm`` and ``debug-heads``."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _broken_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
+    mean = x.mean(dim=0, keepdim=True)
+    deviation = x.std(dim=0, keepdim=True)
+    return gain * (x - mean) / (deviation + eps) + bias
+
+
+def _norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
+    return F.layer_norm(x, x.shape[-1:], gain, bias, eps)
+
+
+def _normed(
+    x: Tensor, gain: Tensor, bias: Tensor, eps: float, *, dim: int = -1, unbiased: bool = False, inside: bool = True
+) -> Tensor:
+    """Normalise with each of the three faults mended or not."""
+    centred = x - x.mean(dim=dim, keepdim=True)
+    variance = x.var(dim=dim, keepdim=True, correction=int(unbiased))
+    return gain * centred / ((variance + eps).sqrt() if inside else variance.sqrt() + eps) + bias
+
+
+def _norm_cases() -> list[Case]:
+    draw = Draw(81)
+
+    def batch(*shape: int, eps: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        gain, bias = 1 + draw.normal(shape[-1], dtype=dtype), draw.normal(shape[-1], dtype=dtype)
+        return draw.normal(*shape, dtype=dtype, scale=scale), gain, bias, eps
+
+    by_hand = torch.tensor([[1.0, 3.0], [6.0, 2.0]]), torch.ones(2), torch.zeros(2), 0.0
+    return [
+        Case(by_hand, "the example"),
+        Case(batch(3, 4, eps=0.5, dtype=F64), "a large epsilon"),
+        Case(batch(2, 5, eps=0.1, dtype=F32)),
+        Case(batch(2, 3, 2, 5, eps=0.1, dtype=F64), "two leading axes"),
+        Case(batch(3, 1, 4, eps=0.1, dtype=F32), "a batch of single rows"),
+        Case(batch(5, 2, eps=1e-5, dtype=F64, scale=1e-3), "small numbers"),
+        Case(batch(4, 6, eps=0.1, dtype=F64, scale=1e3), "large numbers"),
+    ]
+
+
+DEBUG_LAYER_NORM = Exercise(
+    name="debug-layer-norm",
+    title="Repair a layer norm",
+    chapter="debugging",
+    tier=1,
+    minutes=10,
+    topic="add-norm",
+    reference=_norm,
+    broken=_broken_norm,
+    cases=_norm_cases,
+    tested="two and three leading axes, small and large numbers and epsilons, both dtypes",
+    hints=(
+        "Give it one row alone, and the same row beside another. A layer norm gives the row the same result both "
+        "times.",
+        "The first fault is the axis. Mend it, then compare with `torch.nn.functional.layer_norm` at a large epsilon, "
+        "and at epsilon 0: two more faults show one by one.",
+        "At epsilon 0 only the divisor of the variance is left to differ: n or n - 1. The other fault is where epsilon "
+        "is added, before or after the root.",
+    ),
+    mistakes=(
+        Mistake(
+            "as-given",
+            lambda *given: _normed(*given, dim=0, unbiased=True, inside=False),
+            "This does what the code as given does. Start with a row alone and beside another row.",
+        ),
+        Mistake(
+            "only-the-axis",
+            lambda *given: _normed(*given, unbiased=True, inside=False),
+            "The axis is right now. Two faults are left: compare with torch's own function at epsilon 0, where only "
+            "one of them can show.",
+        ),
+        Mistake(
+            "still-unbiased",
+            lambda *given: _normed(*given, unbiased=True),
+            "One fault is left: the variance still divides by n - 1. A layer norm divides by the width.",
+        ),
+        Mistake(
+            "epsilon-outside",
+            lambda *given: _normed(*given, inside=False),
+            "One fault is left: epsilon is added to the root. It belongs under it, where it also keeps the gradient "
+            "finite.",
+        ),
+        Mistake(
+            "only-epsilon",
+            lambda *given: _normed(*given, dim=0, unbiased=True),
+            "Epsilon is in its place now. Two faults are left: the axis, and what the variance divides by.",
+        ),
+        Mistake(
+            "only-the-divisor",
+            lambda *given: _normed(*given, dim=0, inside=False),
+            "The divisor is right now. Two faults are left: the axis, and the place of epsilon.",
+        ),
+        Mistake(
+            "still-over-the-batch",
+            lambda *given: _normed(*given, dim=0),
+            "The formula is right and the axis is not: your mean runs over the batch, so rows depend on each other.",
+        ),
+    ),
+)
+
+
+def _broken_heads(x: Tensor, lengths: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, n_heads: int) -> Tensor:
+    batch, t, width = x.shape[0], x.shape[1], w_q.shape[1]
+    query, key, value = ((x @ w).view(batch, n_heads, t, -1) for w in (w_q, w_k, w_v))
+    scores = query @ key.mT / math.sqrt(width)
+    hidden = torch.arange(t) >= lengths[:, None]
+    scores = scores.masked_fill(hidden[:, None, :, None], -1e4)
+    output = scores.softmax(dim=-1) @ value
+    return output.reshape(batch, t, width)
+
+
+def _heads(x: Tensor, lengths: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, n_heads: int) -> Tensor:
+    return _mended(x, lengths, w_q, w_k, w_v, n_heads)
+
+
+def _mended(
+    x: Tensor,
+    lengths: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    n_heads: int,
+    *,
+    cut: bool = True,
+    join: bool = True,
+    mask: str = "keys",
+    scale: bool = True,
+) -> Tensor:
+    """Attend with heads, with each of the faults mended or not."""
+    batch, t = x.shape[:2]
+    parts = [x @ w for w in (w_q, w_k, w_v)]
+    if cut:
+        query, key, value = (part.view(batch, t, n_heads, -1).transpose(1, 2) for part in parts)
+    else:
+        query, key, value = (part.view(batch, n_heads, t, -1) for part in parts)
+    scores = query @ key.mT / math.sqrt(query.shape[-1] if scale else w_q.shape[1])
+    hidden = torch.arange(t) >= lengths[:, None]
+    hidden = {"keys": hidden[:, None, None, :], "queries": hidden[:, None, :, None]}.get(mask)
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -torch.inf if mask == "keys" else -1e4)
+    output = scores.softmax(dim=-1) @ value
+    return (output.transpose(1, 2) if join else output).reshape(batch, t, -1)
+
+
+def _head_cases() -> list[Case]:
+    draw = Draw(82)
+
+    def batch(lengths: list[int], t: int, d: int, heads: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        weights = [draw.normal(d, heads * 3, dtype=dtype, scale=s) for s in (1.0, 1.0, scale)]
+        return draw.normal(len(lengths), t, d, dtype=dtype), torch.tensor(lengths), *weights, heads
+
+    x, one = torch.tensor([[[3.0], [5.0]]]), torch.ones(1, 2)
+    return [
+        Case((x, torch.tensor([1]), one, one, torch.tensor([[1.0, 2.0]]), 2), "the example"),
+        Case(batch([2, 1], 2, 3, 1, F64), "one head"),
+        Case(batch([2, 3], 3, 4, 2, F32)),
+        Case(batch([5, 3, 4], 5, 3, 3, F64), "as many sentences as heads"),
+        Case(batch([4, 4], 4, 5, 2, F32), "no padding"),
+        Case(batch([1, 6], 7, 4, 4, F64)),
+        Case(batch([3, 5], 5, 3, 2, F64, 1e3), "large values"),
+    ]
+
+
+DEBUG_HEADS = Exercise(
+    name="debug-heads",
+    title="Repair heads that mix positions",
+    chapter="debugging",
+    tier=2,
+    minutes=25,
+    topic="multi-head",
+    reference=_heads,
+    broken=_broken_heads,
+    cases=_head_cases,
+    tested="one head and several, as many sentences as heads, padding in some and all sentences, both dtypes",
+    hints=(
+        "Change one token of `x` and look which rows of the query of a head change. It should be one row, in each "
+        "head. That finds the first fault, and its twin at the end of the function.",
+        "Then look at the scores of a padded sentence: print which entries hold the stand-in. A hidden key is a "
+        "column, the same for every query.",
+        "The last fault is quieter: the rows are only too flat. A score sums over the width of one head, and the root "
+        "in the scale has to fit that sum.",
+    ),
+    mistakes=(
+        Mistake(
+            "as-given",
+            lambda *given: _mended(*given, cut=False, join=False, mask="queries", scale=False),
+            "This does what the code as given does. Follow a single token through the first two lines.",
+        ),
+        Mistake(
+            "join-not-mended",
+            lambda *given: _mended(*given, join=False),
+            "The heads are cut rightly and joined wrongly: swap heads and positions back before you reshape.",
+        ),
+        Mistake(
+            "cut-not-mended",
+            lambda *given: _mended(*given, cut=False, join=False),
+            "`view` still puts neighbouring positions into a head. Give the last axis two, then swap heads and "
+            "positions; the end of the function needs the way back.",
+        ),
+        Mistake(
+            "queries-hidden",
+            lambda *given: _mended(*given, mask="queries"),
+            "The mask still fills whole rows, which are queries: the rows of the padding become flat, and the real "
+            "rows look at the padding as before. The padding has to be hidden as keys.",
+        ),
+        Mistake(
+            "mask-and-scale-left",
+            lambda *given: _mended(*given, mask="queries", scale=False),
+            "The heads are right now, in and out. Two faults are left: what the mask hides, and the scale.",
+        ),
+        Mistake(
+            "scale-not-mended",
+            lambda *given: _mended(*given, scale=False),
+            "One fault is left: you divide by the root of the width of all heads together.",
+        ),
+        Mistake(
+            "only-the-scale",
+            lambda *given: _mended(*given, cut=False, join=False, mask="queries"),
+            "The scale is right now. The heads are still cut and joined in the wrong order of axes, and the mask still "
+            "hides queries.",
+        ),
+        Mistake(
+            "mask-removed",
+            lambda *given: _mended(*given, mask="none"),
+            "You took the mask out. Padding must not be looked at.",
+        ),
+    ),
+)

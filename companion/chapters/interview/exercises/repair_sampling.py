@@ -1,0 +1,117 @@
+"""A draw to repair: ``debug-top-p``."""
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _broken_draw(scores: Tensor, p: float, u: Tensor) -> Tensor:
+    ranked = scores.softmax(dim=-1).sort(dim=-1, descending=True)
+    kept = ranked.values * (ranked.values.cumsum(dim=-1) <= p)
+    kept = kept / kept.sum(dim=-1, keepdim=True)
+    return (kept.cumsum(dim=-1) <= u[:, None]).sum(dim=-1)
+
+
+def _draw(scores: Tensor, p: float, u: Tensor) -> Tensor:
+    return _drawn(scores, p, u)
+
+
+def _drawn(
+    scores: Tensor, p: float, u: Tensor, *, crossing: bool = True, token: bool = True, divided: bool = True
+) -> Tensor:
+    """Draw from the nucleus, with each fault mended or not."""
+    ranked, order = scores.softmax(dim=-1).sort(dim=-1, descending=True)
+    total = ranked.cumsum(dim=-1)
+    kept = ranked * (total - ranked < p if crossing else total <= p)
+    kept = kept / kept.sum(dim=-1, keepdim=True) if divided else kept
+    rank = (kept.cumsum(dim=-1) <= u[:, None]).sum(dim=-1)
+    rank = rank.clamp(max=scores.shape[-1] - 1)
+    return order.gather(-1, rank[:, None])[:, 0] if token else rank
+
+
+def _always_first(scores: Tensor, p: float, u: Tensor) -> Tensor:
+    return scores.argmax(dim=-1)
+
+
+def _in_order(scores: Tensor, p: float, u: Tensor) -> Tensor:
+    """Draw from the nucleus in the order of the tokens, which is another token for the same u."""
+    ranked, order = scores.softmax(dim=-1).sort(dim=-1, descending=True)
+    kept = torch.zeros_like(ranked).scatter(-1, order, ranked * (ranked.cumsum(-1) - ranked < p))
+    return ((kept / kept.sum(-1, True)).cumsum(-1) <= u[:, None]).sum(-1)
+
+
+def _draw_cases() -> list[Case]:
+    draw = Draw(86)
+    generator = torch.Generator().manual_seed(87)
+
+    def batch(n: int, vocab: int, p: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        u = torch.rand(n, generator=generator, dtype=torch.float64).to(dtype)
+        return draw.normal(n, vocab, dtype=dtype, scale=scale), p, u
+
+    by_hand = torch.tensor([[0.2, 0.5, 0.3]]).log(), 0.9, torch.tensor([0.75])
+    return [
+        Case(by_hand, "the example"),
+        Case(batch(2, 3, 0.8, F64)),
+        Case(batch(9, 5, 0.5, F32)),
+        Case(batch(12, 4, 0.05, F64), "less than the first token has"),
+        Case(batch(20, 7, 0.9, F32)),
+        Case(batch(30, 11, 0.7, F64)),
+        Case(batch(15, 6, 1.0, F64), "everything"),
+        Case(batch(9, 8, 0.9, F64, 1e3), "large scores"),
+    ]
+
+
+DEBUG_TOP_P = Exercise(
+    name="debug-top-p",
+    title="Repair a draw from the nucleus",
+    chapter="debugging",
+    tier=2,
+    minutes=15,
+    topic="inference",
+    reference=_draw,
+    broken=_broken_draw,
+    cases=_draw_cases,
+    tested="small and full p, large scores, many draws, both dtypes",
+    hints=(
+        "Draw many times and count the tokens. A model with one likely token shows the first fault: which number does "
+        "the function give for it?",
+        "What comes out is a place in sorted order. The sort also gave the tokens that stand at these places. Then "
+        "take p below the probability of the first token and look at `kept`.",
+        "The token with which the sum reaches p has to stay. Compare the sum before each token with p instead of the "
+        "sum with it.",
+    ),
+    mistakes=(
+        Mistake(
+            "as-given",
+            lambda *given: _drawn(*given, crossing=False, token=False),
+            "This does what the code as given does. Try it on a vocabulary of three with known probabilities.",
+        ),
+        Mistake(
+            "place-in-sorted-order",
+            lambda *given: _drawn(*given, token=False),
+            "The nucleus is right now. What you return is still a place in sorted order and not a token.",
+        ),
+        Mistake(
+            "crossing-token-dropped",
+            lambda *given: _drawn(*given, crossing=False),
+            "You return tokens now. The token with which the sum reaches p is still dropped, and with a small p "
+            "none is left.",
+        ),
+        Mistake(
+            "not-divided",
+            lambda *given: _drawn(*given, divided=False),
+            "The kept probabilities no longer sum to 1, so a large u falls behind them.",
+        ),
+        Mistake("most-probable", _always_first, "You return the most probable token. The draw u has no effect."),
+        Mistake(
+            "in-token-order",
+            _in_order,
+            "You draw from the right distribution, but in the order of the vocabulary. The statement goes through the "
+            "tokens from the most probable on, and the same u then gives another token.",
+        ),
+    ),
+)

@@ -1,0 +1,257 @@
+"""Training code to repair: ``debug-label-shift`` and ``debug-training-step``."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _broken_loss(scores: Tensor, tokens: Tensor, padding: int) -> Tensor:
+    real = tokens != padding
+    losses = F.cross_entropy(scores.mT, tokens, reduction="none")
+    return (losses * real).mean()
+
+
+def _loss(scores: Tensor, tokens: Tensor, padding: int) -> Tensor:
+    return _shifted(scores, tokens, padding)
+
+
+def _shifted(scores: Tensor, tokens: Tensor, padding: int, *, shift: str = "right", mean: str = "real") -> Tensor:
+    """Measure the loss of the next token, with each fault mended or not."""
+    says, wanted = scores[:, :-1], tokens[:, 1:]
+    real = wanted != padding
+    if shift == "none":
+        says, wanted, real = scores, tokens, tokens != padding
+    if shift == "backwards":
+        says, wanted, real = scores[:, 1:], tokens[:, :-1], tokens[:, :-1] != padding
+    if shift == "both cut":
+        says, wanted, real = scores[:, :-1], tokens[:, :-1], tokens[:, :-1] != padding
+    if shift == "rolled":
+        says, wanted = scores, tokens.roll(-1, dims=1)
+        real = wanted != padding
+    if shift == "mask of what is read":
+        real = tokens[:, :-1] != padding
+    losses = F.cross_entropy(says.mT, wanted, reduction="none") * real
+    return losses.mean() if mean == "all" else losses.sum() / real.sum()
+
+
+def _loss_cases() -> list[Case]:
+    draw = Draw(83)
+    generator = torch.Generator().manual_seed(84)
+
+    def batch(lengths: list[int], vocab: int, dtype: torch.dtype, scale: float = 1.0, t: int = 0) -> tuple:
+        t = t or max(lengths)
+        tokens = torch.randint(1, vocab, (len(lengths), t), generator=generator)
+        tokens[torch.arange(t) >= torch.tensor(lengths)[:, None]] = 0
+        return draw.normal(len(lengths), t, vocab, dtype=dtype, scale=scale), tokens, 0
+
+    by_hand = (
+        torch.log(torch.tensor([[[1.0, 1.0, 2.0], [2.0, 1.0, 1.0], [1.0, 1.0, 6.0]]])),
+        torch.tensor([[1, 2, 0]]),
+        0,
+    )
+    return [
+        Case(by_hand, "the example"),
+        Case(batch([3], 4, F64), "no padding"),
+        Case(batch([2, 4], 5, F32)),
+        Case(batch([5, 3, 2], 7, F64)),
+        Case(batch([4, 4, 4], 6, F32), "no padding"),
+        Case(batch([3, 2], 5, F64, t=6), "padding at the end of each row"),
+        Case(batch([5, 7], 11, F64, 1e3), "large scores"),
+    ]
+
+
+DEBUG_LABEL_SHIFT = Exercise(
+    name="debug-label-shift",
+    title="Repair a loss that rewards copying",
+    chapter="debugging",
+    tier=1,
+    minutes=15,
+    topic="training",
+    reference=_loss,
+    broken=_broken_loss,
+    cases=_loss_cases,
+    tested="rows with and without padding, large scores, both dtypes",
+    hints=(
+        "Which token has the model read when it gives the scores at place i, and which one should it be asked for? Try "
+        "a model whose scores point at the token it reads.",
+        "Two slices mend the first fault: the scores lack their last place, the targets their first. Then repeat one "
+        "row with more padding behind it; the loss must stay.",
+        "A mean over all places divides by the padding too. Divide the sum by the number of places whose target is "
+        "real.",
+    ),
+    mistakes=(
+        Mistake(
+            "as-given",
+            lambda *given: _shifted(*given, shift="none", mean="all"),
+            "This does what the code as given does. A model that copies its input has a loss near 0 with it.",
+        ),
+        Mistake(
+            "not-shifted",
+            lambda *given: _shifted(*given, shift="none"),
+            "The mean is right now, and the targets still are the tokens that the model has just read.",
+            also=(lambda *given: _shifted(*given, shift="both cut"),),
+        ),
+        Mistake(
+            "divided-by-all",
+            lambda *given: _shifted(*given, mean="all"),
+            "The targets are right now. The sum is still divided by all places, so padding makes the loss smaller.",
+        ),
+        Mistake(
+            "backwards",
+            lambda *given: _shifted(*given, shift="backwards"),
+            "You shifted the wrong way: the model is asked for the token before the one that it reads.",
+        ),
+        Mistake(
+            "rolled",
+            lambda *given: _shifted(*given, shift="rolled"),
+            "`roll` brings the first token round to the last place. Drop a place instead.",
+        ),
+        Mistake(
+            "mask-of-what-is-read",
+            lambda *given: _shifted(*given, shift="mask of what is read"),
+            "Your mask follows the tokens that are read. The place that reads the last real token has padding as its "
+            "target.",
+        ),
+    ),
+)
+
+
+def _broken_steps(w: Tensor, x: Tensor, y: Tensor, real: Tensor, rate: float, max_norm: float) -> Tensor:
+    w = w.clone().requires_grad_()
+    for batch, wanted, counts in zip(x, y, real, strict=True):
+        errors = (batch @ w - wanted) ** 2
+        (errors * counts).mean().backward()
+        with torch.no_grad():
+            w -= rate * w.grad
+            w.grad *= (max_norm / w.grad.norm()).clamp(max=1.0)
+    return w.detach()
+
+
+def _steps(w: Tensor, x: Tensor, y: Tensor, real: Tensor, rate: float, max_norm: float) -> Tensor:
+    return _trained(w, x, y, real, rate, max_norm)
+
+
+def _trained(
+    w: Tensor,
+    x: Tensor,
+    y: Tensor,
+    real: Tensor,
+    rate: float,
+    max_norm: float,
+    *,
+    fresh: bool = True,
+    clip: str = "before",
+    mean: str = "real",
+) -> Tensor:
+    """Take steps of gradient descent, with each fault mended or not."""
+    carried = torch.zeros_like(w)
+    for inputs, wanted, counts in zip(x, y, real, strict=True):
+        count = counts.sum() if mean == "real" else counts.numel()
+        gradient = 2 * inputs.mT @ ((inputs @ w - wanted) * counts) / (1 if mean == "none" else count)
+        gradient = gradient if fresh else gradient + carried
+        short = gradient * (max_norm / gradient.norm()).clamp(max=1.0)
+        used = short if clip == "before" else gradient
+        if clip == "entries":
+            used = gradient.clamp(-max_norm, max_norm)
+        w = w - rate * used
+        carried = gradient if clip == "never" else short
+    return w
+
+
+def _step_cases() -> list[Case]:
+    draw = Draw(85)
+
+    def data(steps: int, n: int, d: int, max_norm: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        real = torch.arange(n) < 1 + torch.arange(steps)[:, None] % n
+        y = draw.normal(steps, n, dtype=dtype, scale=scale)
+        return draw.normal(d, dtype=dtype), draw.normal(steps, n, d, dtype=dtype), y, real, 0.1, max_norm
+
+    x, y = torch.ones(1, 2, 1), torch.tensor([[3.0, 9.0]])
+    by_hand = torch.tensor([1.0]), x, y, torch.tensor([[True, False]]), 0.5, 2.0
+    return [
+        Case(by_hand, "the example"),
+        Case(data(1, 2, 3, 100.0, F64), "one step, never too long"),
+        Case(data(2, 3, 2, 0.5, F32)),
+        Case(data(3, 4, 3, 1.0, F64)),
+        Case(data(4, 3, 5, 100.0, F32), "never too long"),
+        Case(data(5, 4, 3, 0.3, F64)),
+        Case(data(6, 5, 4, 2.0, F64, 1e3), "large targets"),
+    ]
+
+
+DEBUG_TRAINING_STEP = Exercise(
+    name="debug-training-step",
+    title="Repair a training loop",
+    chapter="debugging",
+    tier=2,
+    minutes=25,
+    topic="training",
+    reference=_steps,
+    broken=_broken_steps,
+    cases=_step_cases,
+    tested="one step and several, gradients long and short, padding of several amounts, both dtypes",
+    hints=(
+        "Take one step on one batch and compare with a pencil. Then two steps: after the second, is the gradient that "
+        "of the second batch?",
+        "There are three faults, one in each of loss, gradient and order of lines. Repeat the rows of a batch as "
+        "padding: the step must stay the same.",
+        "Divide the summed errors by the count of real places; clear the gradient in each step, before it is made or "
+        "after it is used; and shorten it before the weights move.",
+    ),
+    mistakes=(
+        Mistake(
+            "as-given",
+            lambda *given: _trained(*given, fresh=False, clip="after", mean="all"),
+            "This does what the code as given does. Begin with a single step and a batch that has padding.",
+        ),
+        Mistake(
+            "gradient-not-cleared",
+            lambda *given: _trained(*given, fresh=False),
+            "`backward` adds to the gradient that is there, and it is never cleared: step two still walks along batch "
+            "one.",
+        ),
+        Mistake(
+            "clipped-too-late",
+            lambda *given: _trained(*given, clip="after"),
+            "The gradient is shortened after the weights have moved, where it does nothing.",
+            also=(lambda *given: _trained(*given, clip="never"),),
+        ),
+        Mistake(
+            "averaged-over-padding",
+            lambda *given: _trained(*given, mean="all"),
+            "The loss is still an average over all places. With more padding the steps get smaller.",
+        ),
+        Mistake(
+            "only-cleared",
+            lambda *given: _trained(*given, clip="after", mean="all"),
+            "The gradient is cleared now. Two faults are left: what the loss divides by, and when the gradient is "
+            "shortened.",
+        ),
+        Mistake(
+            "only-the-mean",
+            lambda *given: _trained(*given, fresh=False, clip="after"),
+            "The loss is right now. Two faults are left, both in what happens to the gradient and when.",
+        ),
+        Mistake(
+            "only-the-clipping",
+            lambda *given: _trained(*given, fresh=False, mean="all"),
+            "The order of clipping and moving is right now. Two faults are left: what the loss divides by, and which "
+            "batches are in the gradient.",
+        ),
+        Mistake(
+            "summed",
+            lambda *given: _trained(*given, mean="none"),
+            "Your loss is a sum. It is the mean over the real places.",
+        ),
+        Mistake(
+            "entries-clipped",
+            lambda *given: _trained(*given, clip="entries"),
+            "You clip each entry. The length of the whole gradient is limited, so that its direction stays.",
+        ),
+    ),
+)

@@ -1,0 +1,255 @@
+"""Drills on search and on drafts: ``beam-step`` and ``speculative-step``."""
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _beam_step(
+    log_p: Tensor, totals: Tensor, lengths: Tensor, finished: Tensor, end: int, alpha: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    return _beams(log_p, totals, lengths, finished, end, alpha)
+
+
+def _beams(
+    log_p: Tensor,
+    totals: Tensor,
+    lengths: Tensor,
+    finished: Tensor,
+    end: int,
+    alpha: float,
+    *,
+    how: str = "right",
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Take one step of a beam search, with one thing changed."""
+    width, vocab = log_p.shape
+    step = log_p.clone()
+    if how != "finished go on":
+        step[finished] = -torch.inf
+        step[finished, end] = 0.0
+    total = totals[:, None] + step
+    length = lengths if how == "old length" else lengths + (~finished).long()
+    if how in ("finished go on", "all longer"):
+        length = lengths + 1
+    penalty = ((5 + length) / 6) ** (0.0 if how == "no penalty" else alpha)
+    rank = total * penalty[:, None] if how == "multiplied" else total / penalty[:, None].to(total)
+    if how == "one each":
+        best = rank.max(dim=-1)
+        order = best.values.argsort(descending=True)
+        return order, best.indices[order], total.amax(-1)[order]
+    flat = rank.flatten().topk(width).indices
+    parent, token = flat // vocab, flat if how == "flat index" else flat % vocab
+    return parent, token, (rank if how == "ranks kept" else total).flatten()[flat]
+
+
+def _beam_cases() -> list[Case]:
+    draw = Draw(58)
+
+    def state(width: int, vocab: int, alpha: float, dtype: torch.dtype, *done: int, scale: float = 1.0) -> tuple:
+        log_p = draw.normal(width, vocab, dtype=dtype).log_softmax(dim=-1)
+        finished = torch.tensor([row in done for row in range(width)])
+        lengths = torch.where(finished, torch.arange(width) + 2, 2 * width)
+        return log_p, -draw.normal(width, dtype=dtype, scale=scale).abs(), lengths, finished, vocab - 1, alpha
+
+    by_hand = (
+        torch.tensor([[-1.0, -2.0, -3.0], [-0.5, -3.0, -4.0]]),
+        torch.tensor([-1.0, -2.0]),
+        torch.tensor([1, 1]),
+        torch.tensor([False, False]),
+        2,
+        0.0,
+    )
+    short = (
+        torch.tensor([[-1.0, -1.5, -4.0], [-3.0, -0.2, -5.0]], dtype=F64),
+        torch.tensor([-1.1, -6.175], dtype=F64),
+        torch.tensor([1, 14]),
+        torch.tensor([False, True]),
+        1,
+        1.0,
+    )
+    return [
+        Case(by_hand, "the example"),
+        Case(state(1, 3, 0.6, F64), "one beam"),
+        Case(state(2, 4, 0.6, F32, 0), "one beam finished"),
+        Case(state(3, 5, 1.0, F64, 1)),
+        Case(state(4, 7, 0.6, F64, 0, 2), "two finished"),
+        Case(state(3, 4, 0.0, F32, 2), "no penalty"),
+        Case(state(5, 11, 2.0, F64, 3), "a strong penalty"),
+        Case(state(3, 5, 0.6, F64, 0, scale=1e4), "large totals"),
+        Case(short, "a long finished beam"),
+    ]
+
+
+BEAM_STEP = Exercise(
+    name="beam-step",
+    title="Take a step of beam search",
+    chapter="exercises",
+    tier=3,
+    minutes=30,
+    topic="inference",
+    reference=_beam_step,
+    cases=_beam_cases,
+    tested="one to five beams, finished beams, penalties from 0 to 2, large totals, both dtypes",
+    returns=("parent", "token", "totals"),
+    hints=(
+        "Every beam proposes each token of the vocabulary. Make one table of totals with a row for each beam, and "
+        "think of all of its entries as one competition.",
+        "A finished beam proposes one thing only: itself, at the price it has. Give its row minus infinity everywhere "
+        "but at `end`, and keep its length.",
+        "Rank by total over penalty, with the length that a proposal has after this step; give totals without "
+        "penalty. `topk` of the flattened table gives places: whole division gives the row, the rest the token.",
+    ),
+    mistakes=(
+        Mistake(
+            "no-penalty",
+            lambda *given: _beams(*given, how="no penalty"),
+            "You ranked by the totals alone. The longer beams then lose, since every token makes a total smaller.",
+        ),
+        Mistake(
+            "ranks-returned",
+            lambda *given: _beams(*given, how="ranks kept"),
+            "You returned totals that are already divided by the penalty. The next step would divide them again.",
+        ),
+        Mistake(
+            "finished-go-on",
+            lambda *given: _beams(*given, how="finished go on"),
+            "A finished beam still grows, or pays for a token, in your answer. It can only stay as it is, at no "
+            "further cost.",
+        ),
+        Mistake(
+            "one-from-each-beam",
+            lambda *given: _beams(*given, how="one each"),
+            "You took the best token of each beam. That is several greedy runs: the proposals of all beams compete.",
+        ),
+        Mistake(
+            "length-before-the-step",
+            lambda *given: _beams(*given, how="old length"),
+            "Your penalty uses the lengths before this step. A beam that goes on is one token longer.",
+        ),
+        Mistake(
+            "finished-get-longer",
+            lambda *given: _beams(*given, how="all longer"),
+            "You made the finished beams longer as well. Only a beam that goes on gets one token longer.",
+        ),
+        Mistake(
+            "flat-index",
+            lambda *given: _beams(*given, how="flat index"),
+            "Your tokens are places in the flattened table. The rest of the division by the vocabulary is the token.",
+        ),
+    ),
+)
+
+
+def _speculative(draft: Tensor, target: Tensor, tokens: Tensor, u: Tensor) -> tuple[int, Tensor]:
+    return _judged(draft, target, tokens, u)
+
+
+def _judged(draft: Tensor, target: Tensor, tokens: Tensor, u: Tensor, *, how: str = "right") -> tuple[int, Tensor]:
+    """Accept a draft token by token, with one thing changed."""
+    place = torch.arange(len(tokens))
+    ratio = target[place, tokens] / draft[place, tokens]
+    accepted = u < (1 / ratio if how == "inverted" else ratio)
+    if how == "by the most probable":
+        accepted = target[:-1].argmax(dim=-1) == tokens
+    n = int(accepted.sum()) if how == "all counted" else int(accepted.long().cumprod(0).sum())
+    if n == len(tokens) or how == "target itself":
+        if n == len(tokens) and how == "residual at the end":
+            left = (target[n] - draft[n - 1]).clamp(min=0)
+            return n, left / left.sum()
+        return n, target[n]
+    left = target[n] - draft[n]
+    left = left if how == "not clamped" else left.clamp(min=0)
+    return n, left if how == "not normalised" else left / left.abs().sum()
+
+
+def _speculative_cases() -> list[Case]:
+    draw = Draw(56)
+    generator = torch.Generator().manual_seed(57)
+
+    def drafts(k: int, vocab: int, u: list[float], near: float = 1.0) -> tuple:
+        scores = draw.normal(k + 1, vocab, dtype=F32)
+        draft = (scores[:k] + near * draw.normal(k, vocab, dtype=F32)).softmax(dim=-1)
+        tokens = torch.randint(0, vocab, (k,), generator=generator)
+        return draft, scores.softmax(dim=-1), tokens, torch.tensor(u)
+
+    by_hand = (
+        torch.tensor([[0.5, 0.5]]),
+        torch.tensor([[0.25, 0.75], [0.5, 0.5]]),
+        torch.tensor([0]),
+        torch.tensor([0.6]),
+    )
+    return [
+        Case(by_hand, "the example"),
+        Case(drafts(1, 3, [0.0]), "one token, accepted"),
+        Case(drafts(2, 3, [0.0, 0.999], near=3.0)),
+        Case(drafts(3, 5, [0.0, 0.0, 0.0]), "all accepted"),
+        Case(drafts(3, 5, [0.999, 0.0, 0.0], near=3.0)),
+        Case(drafts(4, 7, [0.3, 0.6, 0.2, 0.9], near=1.5)),
+        Case(drafts(5, 11, [0.1, 0.2, 0.95, 0.1, 0.05], near=2.0)),
+        Case(drafts(4, 6, [0.5, 0.7, 0.01, 0.3], near=0.5)),
+    ]
+
+
+SPECULATIVE_STEP = Exercise(
+    name="speculative-step",
+    title="Accept or reject a draft",
+    chapter="exercises",
+    tier=3,
+    minutes=30,
+    topic="inference",
+    reference=_speculative,
+    cases=_speculative_cases,
+    tested="drafts accepted whole, in part and not at all, one to five tokens",
+    returns=("accepted", "distribution"),
+    hints=(
+        "Go through the draft in order and stop at the first token that is refused; what follows it was written "
+        "after a token that is not there. When is a token refused?",
+        "A token is kept with probability target over draft, at most 1. So compare u with the ratio. After a refusal "
+        "the next token makes up for what the draft gave too little of.",
+        "After a refusal take target minus draft at that place, set what is negative to 0, and divide by the sum. With "
+        "nothing refused the last row of the target is free to draw from as it stands.",
+    ),
+    mistakes=(
+        Mistake(
+            "target-after-refusal",
+            lambda *given: _judged(*given, how="target itself"),
+            "After a refusal you draw from the target itself. The tokens accepted were already drawn more often where "
+            "the draft is high, so the result would not be distributed as the target.",
+        ),
+        Mistake(
+            "counted-after-refusal",
+            lambda *given: _judged(*given, how="all counted"),
+            "You counted tokens behind a refused one. They were written after a token that is not kept.",
+        ),
+        Mistake(
+            "not-clamped",
+            lambda *given: _judged(*given, how="not clamped"),
+            "Some entries of your distribution are negative. What the draft gave too much of gets 0.",
+        ),
+        Mistake(
+            "not-normalised",
+            lambda *given: _judged(*given, how="not normalised"),
+            "What is left after the subtraction does not sum to 1 yet.",
+        ),
+        Mistake(
+            "ratio-inverted",
+            lambda *given: _judged(*given, how="inverted"),
+            "Your ratio is upside down: you accept where the draft is surer than the target.",
+        ),
+        Mistake(
+            "only-the-most-probable",
+            lambda *given: _judged(*given, how="by the most probable"),
+            "You accept a token only where the target finds it most probable. That is right for greedy writing; here "
+            "the draws decide.",
+        ),
+        Mistake(
+            "residual-after-all",
+            lambda *given: _judged(*given, how="residual at the end"),
+            "With every token accepted there is nothing to make up for: the last row of the target is used as it is.",
+        ),
+    ),
+)

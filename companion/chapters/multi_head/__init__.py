@@ -1,0 +1,3 @@
+"""The chapter multi-head: its exercises, explorers, quiz items and claims."""
+
+TITLE = "Multi-head attention"

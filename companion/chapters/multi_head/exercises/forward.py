@@ -1,0 +1,172 @@
+"""Exercise on the whole layer: ``multi-head``."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _multi_head(
+    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int, mask: Tensor | None = None
+) -> Tensor:
+    return _layer(x, w_q, w_k, w_v, w_o, n_heads, mask)
+
+
+def _layer(
+    x: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    w_o: Tensor,
+    n_heads: int,
+    mask: Tensor | None = None,
+    *,
+    cut: str = "heads",
+    width: str = "head",
+    join: str = "heads",
+    masked: str = "head axis",
+    axis: int = -1,
+    project: bool = True,
+) -> Tensor:
+    """Compute the layer, with one thing changed."""
+    batch, t = x.shape[:2]
+
+    def heads(y: Tensor) -> Tensor:
+        if cut == "one":
+            return y[:, None]
+        if cut == "view":
+            return y.reshape(batch, n_heads, t, -1)
+        return y.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+    query, key, value = heads(x @ w_q), heads(x @ w_k), heads(x @ w_v)
+    size = {"head": query.shape[-1], "all heads": w_q.shape[1], "model": x.shape[-1]}[width]
+    scores = query @ key.mT / math.sqrt(size)
+    if mask is not None and masked != "ignored":
+        look = {"head axis": mask[:, None], "as it is": mask, "inverted": ~mask[:, None]}[masked]
+        scores = scores.masked_fill(~look, -torch.inf)
+    output = scores.softmax(dim=axis) @ value
+    output = output.reshape(batch, t, -1) if join == "view" else output.transpose(1, 2).flatten(2)
+    return output @ w_o if project else output
+
+
+def _cases() -> list[Case]:
+    draw = Draw(14)
+
+    def layer(
+        batch: int,
+        t: int,
+        d: int,
+        n_heads: int,
+        d_k: int,
+        d_v: int,
+        dtype: torch.dtype,
+        *,
+        masked: bool = False,
+        scale: float = 1.0,
+    ) -> tuple:
+        x = draw.normal(batch, t, d, dtype=dtype, scale=scale)
+        w_q, w_k = (draw.normal(d, n_heads * d_k, dtype=dtype, scale=1 / scale**0.5) for _ in range(2))
+        w_v, w_o = draw.normal(d, n_heads * d_v, dtype=dtype), draw.normal(n_heads * d_v, d, dtype=dtype)
+        mask = draw.mask(batch, t, t)
+        return x, w_q, w_k, w_v, w_o, n_heads, mask if masked else None
+
+    eye = torch.eye(2)
+    by_hand = torch.tensor([[[math.log(3.0), 0.0], [0.0, 0.0]]]), eye, eye, eye, eye, 2, None
+    return [
+        Case(by_hand, "the example"),
+        Case(layer(1, 2, 4, 2, 2, 2, F64)),
+        Case(layer(1, 3, 5, 1, 3, 2, F32), "one head"),
+        Case(layer(2, 5, 7, 3, 2, 4, F64), "heads that do not divide the width"),
+        Case(layer(2, 5, 7, 3, 2, 4, F32, masked=True), "a mask"),
+        Case(layer(3, 3, 5, 3, 2, 1, F64, masked=True), "a mask, as many heads as sentences"),
+        Case(layer(1, 4, 6, 4, 3, 2, F32), "as many heads as positions"),
+        Case(layer(2, 3, 5, 2, 4, 3, F64, scale=1e3), "large numbers"),
+    ]
+
+
+MULTI_HEAD = Exercise(
+    name="multi-head",
+    title="Write the whole layer",
+    chapter="multi-head",
+    tier=2,
+    minutes=25,
+    reference=_multi_head,
+    cases=_cases,
+    tested="one head, heads that do not divide the width, masks, as many heads as sentences, float32 and float64",
+    hints=(
+        "Five steps: project, cut into heads, attend, join, project. Write the shape after each of them beside your "
+        "code before you run it.",
+        "The cut and the joining are the two exercises before. In the middle, matrix products take the axes of batch "
+        "and "
+        "heads along by themselves: only the last two matter.",
+        "Each head scales by the root of its own width. A mask is for queries and keys of a sentence; the scores have "
+        "one "
+        "axis more, between the batch and the queries, and the mask must have it too.",
+    ),
+    mistakes=(
+        Mistake(
+            "no-heads",
+            lambda *given: _layer(*given, cut="one"),
+            "This is one wide head: the projections are right, but nothing is cut into heads.",
+        ),
+        Mistake(
+            "scale-of-all-heads",
+            lambda *given: _layer(*given, width="all heads"),
+            "You scaled by the width of all heads together. Each head's scores are sums over its own width only.",
+        ),
+        Mistake(
+            "scale-of-model",
+            lambda *given: _layer(*given, width="model"),
+            "You scaled by the width of the model. Each head's scores are sums over its own width.",
+        ),
+        Mistake(
+            "view-only",
+            lambda *given: _layer(*given, cut="view"),
+            "Your heads hold whole positions instead of a part of each: the cut only gave the numbers another shape. "
+            "Two axes have to change places.",
+        ),
+        Mistake(
+            "joined-by-view",
+            lambda *given: _layer(*given, join="view"),
+            "The heads are joined without bringing them behind the positions first, so positions and heads are mixed "
+            "up.",
+        ),
+        Mistake(
+            "no-output-projection",
+            lambda *given: _layer(*given, project=False),
+            "The heads are joined, but the last matrix is missing: nothing mixes them.",
+        ),
+        Mistake(
+            "over-queries",
+            lambda *given: _layer(*given, axis=-2),
+            "Your softmax runs over the queries. Each query has one distribution over the keys.",
+        ),
+        Mistake(
+            "over-heads",
+            lambda *given: _layer(*given, axis=1),
+            "Your softmax runs over the heads, so they compete. Each head has its own distribution over the keys.",
+        ),
+        Mistake(
+            "mask-ignored",
+            lambda *given: _layer(*given, masked="ignored"),
+            "The mask has no effect yet.",
+        ),
+        Mistake(
+            "mask-inverted",
+            lambda *given: _layer(*given, masked="inverted"),
+            "The mask is read the other way round: True means that the query may look.",
+        ),
+        Mistake(
+            "mask-without-head-axis",
+            lambda *given: _layer(*given, masked="as it is"),
+            "Your mask has no axis for the heads. It meets scores with one axis more, and its first axis, the "
+            "sentences, "
+            "is read as the heads: it raises, or where the two are equally many hides the wrong keys in silence.",
+        ),
+    ),
+)

@@ -1,0 +1,276 @@
+"""Exercises on the heads as parts of a sum: ``head-contributions``, ``prune-heads`` and ``head-importance``."""
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _contributions(heads: Tensor, w_o: Tensor) -> Tensor:
+    return heads @ w_o.unflatten(0, (heads.shape[1], -1))
+
+
+def _contribution_cases() -> list[Case]:
+    draw = Draw(15)
+
+    def layer(batch: int, n_heads: int, t: int, d_v: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        return draw.normal(batch, n_heads, t, d_v, dtype=dtype, scale=scale), draw.normal(n_heads * d_v, d, dtype=dtype)
+
+    by_hand = torch.tensor([[[[2.0]], [[3.0]]]]), torch.tensor([[1.0, 0.0], [1.0, 1.0]])
+    return [
+        Case(by_hand, "the example"),
+        Case(layer(1, 2, 1, 2, 3, F64)),
+        Case(layer(1, 1, 2, 3, 2, F32), "one head"),
+        Case(layer(2, 3, 5, 2, 7, F32)),
+        Case(layer(2, 3, 2, 2, 6, F64), "joined as wide as the model"),
+        Case(layer(3, 2, 3, 5, 4, F64), "wider joined than the model"),
+        Case(layer(2, 3, 7, 3, 9, F64, 1e3), "large numbers"),
+    ]
+
+
+HEAD_CONTRIBUTIONS = Exercise(
+    name="head-contributions",
+    title="Split the output into what each head brings",
+    chapter="multi-head",
+    tier=2,
+    minutes=20,
+    reference=_contributions,
+    cases=_contribution_cases,
+    tested="one head, joined features narrower and wider than the model, float32 and float64",
+    hints=(
+        "Joining and multiplying is a sum over the joined features. Which rows of the matrix does the first head meet?",
+        "Cut the rows of the matrix into as many blocks as there are heads, each as high as a head is wide. Then each "
+        "head "
+        "has a matrix of its own.",
+        "With the blocks in one tensor, (n_heads, d_v, d_model), a single matrix product does all heads: its leading "
+        "axes "
+        "take part by broadcasting. Sum your result over the heads and compare it with the joined product.",
+    ),
+    mistakes=(
+        Mistake(
+            "summed",
+            lambda heads, w_o: _contributions(heads, w_o).sum(dim=1),
+            "You returned the sum over the heads, which is the output of the layer. Keep the heads apart.",
+        ),
+        Mistake(
+            "first-block",
+            lambda heads, w_o: heads @ w_o[: heads.shape[-1]],
+            "Every head is multiplied by the rows of the first. Each has rows of its own.",
+        ),
+        Mistake(
+            "interleaved-rows",
+            lambda heads, w_o: heads @ w_o.unflatten(0, (-1, heads.shape[1])).transpose(0, 1),
+            "You dealt the rows out like cards. The rows of one head stand together, as its features do in the joined "
+            "vector.",
+        ),
+        Mistake(
+            "averaged",
+            lambda heads, w_o: _contributions(heads, w_o) / heads.shape[1],
+            "You divided by the number of heads. The heads are added, not averaged.",
+        ),
+        Mistake(
+            "blocks-reversed",
+            lambda heads, w_o: heads @ w_o.unflatten(0, (heads.shape[1], -1)).flip(0),
+            "The blocks of rows come in the wrong order: the first rows belong to the first head.",
+        ),
+    ),
+)
+
+
+def _prune(
+    w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int, keep: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return _cut(w_q, w_k, w_v, w_o, n_heads, keep)
+
+
+def _cut(
+    w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int, keep: Tensor, *, how: str = "right"
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Keep some heads of a layer, with one thing changed."""
+    if how == "others":
+        keep = torch.tensor([head for head in range(n_heads) if head not in keep.tolist()], dtype=torch.long)
+
+    def columns(w: Tensor) -> Tensor:
+        if how == "interleaved":
+            return w.unflatten(1, (-1, n_heads))[:, :, keep].flatten(1)
+        if how == "zeros":
+            kept = torch.zeros(n_heads, dtype=torch.bool)
+            kept[keep] = True
+            return (w.unflatten(1, (n_heads, -1)) * kept[:, None]).flatten(1)
+        return w.unflatten(1, (n_heads, -1))[:, keep].flatten(1)
+
+    inner = [columns(w) for w in (w_q, w_k, w_v)]
+    if how == "output kept":
+        return (*inner, w_o.clone())
+    if how == "output columns":
+        return (*inner, columns(w_o.T).T if w_o.shape[1] % n_heads else columns(w_o))
+    return (*inner, columns(w_o.T).T)
+
+
+def _prune_cases() -> list[Case]:
+    draw = Draw(16)
+
+    def layer(
+        d: int, n_heads: int, d_k: int, d_v: int, keep: list[int], dtype: torch.dtype, scale: float = 1.0
+    ) -> tuple:
+        w_q, w_k = (draw.normal(d, n_heads * d_k, dtype=dtype, scale=scale) for _ in range(2))
+        w_v, w_o = draw.normal(d, n_heads * d_v, dtype=dtype), draw.normal(n_heads * d_v, d, dtype=dtype)
+        return w_q, w_k, w_v, w_o, n_heads, torch.tensor(keep)
+
+    row = torch.tensor([[1.0, 2.0, 3.0, 4.0]])
+    by_hand = row, 10 * row, 20 * row, row.T, 2, torch.tensor([1])
+    return [
+        Case(by_hand, "the example"),
+        Case(layer(2, 2, 2, 2, [0], F64)),
+        Case(layer(3, 2, 1, 2, [0, 1], F32), "nothing removed"),
+        Case(layer(5, 3, 2, 4, [0, 2], F32)),
+        Case(layer(6, 3, 2, 2, [1], F64), "joined as wide as the model"),
+        Case(layer(4, 5, 3, 2, [1, 3, 4], F64), "joined wider than the model"),
+        Case(layer(8, 4, 2, 2, [3, 0], F64, 1e3), "in another order"),
+    ]
+
+
+PRUNE_HEADS = Exercise(
+    name="prune-heads",
+    title="Remove heads from the matrices",
+    chapter="multi-head",
+    tier=2,
+    minutes=20,
+    reference=_prune,
+    cases=_prune_cases,
+    tested="one head kept, all kept, another order, joined features wider than the model, float32 and float64",
+    returns=("w_q", "w_k", "w_v", "w_o"),
+    hints=(
+        "Four matrices, and a head has a place in each. Where do the features of head 1 stand in the queries, and "
+        "where in "
+        "the joined vector?",
+        "In the first three a head is a block of columns, because they are multiplied from the right. In the last it "
+        "is a "
+        "block of the other kind.",
+        "Cut the axis of the joined heads into (n_heads, width), pick along the axis of the heads with `keep`, and "
+        "lay the "
+        "two axes together again. The widths of keys and values may differ.",
+    ),
+    mistakes=(
+        Mistake(
+            "output-untouched",
+            lambda *given: _cut(*given, how="output kept"),
+            "The output matrix still has the rows of the heads that are gone: the joined vector no longer fits it.",
+        ),
+        Mistake(
+            "others-kept",
+            lambda *given: _cut(*given, how="others"),
+            "You removed the heads that were to be kept.",
+        ),
+        Mistake(
+            "interleaved",
+            lambda *given: _cut(*given, how="interleaved"),
+            "You dealt the columns out like cards. The columns of one head stand together.",
+        ),
+        Mistake(
+            "set-to-zero",
+            lambda *given: _cut(*given, how="zeros"),
+            "The heads are silent, but still there: the matrices have their old sizes, and the work is the same.",
+        ),
+        Mistake(
+            "output-columns",
+            lambda *given: _cut(*given, how="output columns"),
+            "You cut the columns of the output matrix. They are the features of the model; a head is a block of rows "
+            "there.",
+        ),
+    ),
+)
+
+
+def _importance(contributions: Tensor, gradient: Tensor) -> Tensor:
+    return (contributions * gradient[:, None]).sum(dim=(2, 3)).abs().mean(dim=0)
+
+
+def _importance_cases() -> list[Case]:
+    draw = Draw(17)
+
+    def layer(batch: int, n_heads: int, t: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        return draw.normal(batch, n_heads, t, d, dtype=dtype, scale=scale), draw.normal(batch, t, d, dtype=dtype)
+
+    by_hand = (
+        torch.tensor([[[[2.0, 0.0]], [[0.0, 1.0]]], [[[-4.0, 0.0]], [[0.0, 1.0]]]]),
+        torch.tensor([[[1.0, 3.0]], [[1.0, -3.0]]]),
+    )
+    return [
+        Case(by_hand, "the example"),
+        Case(layer(2, 3, 1, 2, F64)),
+        Case(layer(1, 2, 3, 2, F32), "one sentence"),
+        Case(layer(3, 2, 5, 7, F32)),
+        Case(layer(5, 1, 2, 3, F64), "one head"),
+        Case(layer(3, 3, 2, 5, F64), "as many heads as sentences"),
+        Case(layer(7, 5, 3, 2, F64, 1e3), "large numbers"),
+    ]
+
+
+HEAD_IMPORTANCE = Exercise(
+    name="head-importance",
+    title="Estimate the importance of heads",
+    chapter="multi-head",
+    tier=3,
+    minutes=35,
+    reference=_importance,
+    cases=_importance_cases,
+    tested="one sentence, one head, signs that cancel, float32 and float64",
+    hints=(
+        "The output is the sum over the heads of gate times contribution. What is its derivative with respect to one "
+        "gate, "
+        "at one position?",
+        "The chain rule then sums over everything that the gate reaches in its sentence: positions and features. One "
+        "number "
+        "a sentence and head is left.",
+        "Two operations remain, and their order matters: the sign is dropped for each sentence on its own, before the "
+        "sentences are averaged.",
+    ),
+    mistakes=(
+        Mistake(
+            "sign-dropped-last",
+            lambda contributions, gradient: (contributions * gradient[:, None]).sum(dim=(2, 3)).mean(dim=0).abs(),
+            "You averaged over the sentences first: a head that helps in one and hurts in another comes out as "
+            "unimportant.",
+        ),
+        Mistake(
+            "sign-dropped-first",
+            lambda contributions, gradient: (contributions * gradient[:, None]).abs().sum(dim=(2, 3)).mean(dim=0),
+            "You dropped the sign before the sum over positions and features. Within a sentence the parts may cancel, "
+            "and "
+            "the gate has only one derivative.",
+        ),
+        Mistake(
+            "sign-dropped-by-position",
+            lambda contributions, gradient: (contributions * gradient[:, None]).sum(dim=3).abs().sum(dim=2).mean(dim=0),
+            "You dropped the sign at each position. The gate reaches all positions of a sentence at once: add them up "
+            "first, since they may cancel.",
+        ),
+        Mistake(
+            "sign-kept",
+            lambda contributions, gradient: (contributions * gradient[:, None]).sum(dim=(2, 3)).mean(dim=0),
+            "Your importance has a sign. A strong influence in either direction counts.",
+        ),
+        Mistake(
+            "summed-over-sentences",
+            lambda contributions, gradient: (contributions * gradient[:, None]).sum(dim=(2, 3)).abs().sum(dim=0),
+            "You summed over the sentences. The importance is a mean: more sentences must not make heads more "
+            "important.",
+        ),
+        Mistake(
+            "gradient-ignored",
+            lambda contributions, gradient: contributions.flatten(2).norm(dim=-1).mean(dim=0),
+            "You measured how long the contributions are. A long one that the loss does not depend on is not "
+            "important.",
+        ),
+        Mistake(
+            "mean-over-positions",
+            lambda contributions, gradient: (contributions * gradient[:, None]).mean(dim=(2, 3)).abs().mean(dim=0),
+            "You averaged over positions and features. The derivative of the loss is a sum over all that the gate "
+            "reaches.",
+        ),
+    ),
+)

@@ -1,0 +1,168 @@
+"""Exercises on rotary positions: ``rotate-pairs`` and ``layout-rows``."""
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _rotate(x: Tensor, positions: Tensor) -> Tensor:
+    return _turn(x, positions)
+
+
+def _turn(
+    x: Tensor, positions: Tensor, *, sign: int = 1, layout: str = "neighbours", rate: str = "even", plus: int = 1
+) -> Tensor:
+    """Turn the pairs, with one thing changed."""
+    pair = torch.arange(x.shape[-1] // 2, dtype=x.dtype)
+    power = {"even": 2 * pair / x.shape[-1], "pair": pair / x.shape[-1], "none": torch.zeros_like(pair)}[rate]
+    turned = positions[:, None] * 10000.0**-power
+    cos, sin = turned.cos(), sign * turned.sin()
+    if layout == "halves":
+        a, b = x.chunk(2, dim=-1)
+        return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack((a * cos - b * sin, plus * b * cos + a * sin), dim=-1).flatten(-2)
+
+
+def _unpaired(x: Tensor, positions: Tensor) -> Tensor:
+    a, b = x[..., 0::2], x[..., 1::2]
+    pair = torch.arange(x.shape[-1] // 2, dtype=x.dtype)
+    turned = positions[:, None] * 10000.0 ** -(2 * pair / x.shape[-1])
+    return torch.cat((a * turned.cos() - b * turned.sin(), b * turned.cos() + a * turned.sin()), dim=-1)
+
+
+def _rotate_cases() -> list[Case]:
+    draw = Draw(24)
+
+    def turned(batch: int, t: int, d: int, dtype: torch.dtype, *, start: int = 0, scale: float = 1.0) -> tuple:
+        return draw.normal(batch, t, d, dtype=dtype, scale=scale), torch.arange(start, start + t, dtype=dtype)
+
+    by_hand = torch.tensor([[[1.0, 0.0]]], dtype=F64), torch.tensor([1.0], dtype=F64)
+    return [
+        Case(by_hand, "the example"),
+        Case(turned(1, 3, 2, F64), "one pair"),
+        Case(turned(1, 2, 4, F64)),
+        Case(turned(2, 5, 6, F32)),
+        Case(turned(3, 4, 8, F64, start=100), "later positions"),
+        Case((draw.normal(2, 3, 10), torch.tensor([7.0, 0.0, 2.0], dtype=F64)), "positions in any order"),
+        Case(turned(2, 6, 6, F64, scale=1e3), "as many positions as features, large numbers"),
+    ]
+
+
+ROTATE_PAIRS = Exercise(
+    name="rotate-pairs",
+    title="Turn pairs by their positions",
+    chapter="positional-encoding",
+    tier=2,
+    minutes=20,
+    reference=_rotate,
+    cases=_rotate_cases,
+    tested="one pair, positions in any order and far out, as many positions as features, float32 and float64",
+    hints=(
+        "Angles first: one row a position, one column a pair. They are those of the sinusoidal encoding.",
+        "Take the first and the second feature of all pairs apart: `x[..., 0::2]` and `x[..., 1::2]`. Both have the "
+        "shape "
+        "that the angles broadcast to.",
+        "Compute the two new features from the old ones, both from the *old* ones, and bring them back side by side: a "
+        "new last axis, then flatten.",
+    ),
+    mistakes=(
+        Mistake(
+            "other-way",
+            lambda x, positions: _turn(x, positions, sign=-1),
+            "You turn with the clock: the sign of the sine is the other one.",
+        ),
+        Mistake(
+            "halves",
+            lambda x, positions: _turn(x, positions, layout="halves"),
+            "You paired features half the width apart, as Llama does. Here neighbours are a pair.",
+        ),
+        Mistake(
+            "not-side-by-side",
+            _unpaired,
+            "The turning is right, but afterwards the first features of all pairs stand before the second ones. "
+            "Bring the "
+            "two of a pair side by side again.",
+        ),
+        Mistake(
+            "exponent-without-two",
+            lambda x, positions: _turn(x, positions, rate="pair"),
+            "Your later pairs turn too fast: the exponent of pair i is 2i over the width, not i.",
+        ),
+        Mistake(
+            "one-rate",
+            lambda x, positions: _turn(x, positions, rate="none"),
+            "All your pairs turn equally fast. Each has a frequency of its own.",
+        ),
+        Mistake(
+            "reflection",
+            lambda x, positions: _turn(x, positions, plus=-1),
+            "At position 0 nothing may change, and your second features change their sign there.",
+        ),
+    ),
+)
+
+
+def _layout_rows(w: Tensor, n_heads: int) -> Tensor:
+    return w.unflatten(0, (n_heads, -1, 2)).transpose(1, 2).reshape(w.shape)
+
+
+def _rows_cases() -> list[Case]:
+    draw = Draw(25)
+    return [
+        Case((torch.arange(4.0)[:, None], 1), "the example"),
+        Case((draw.normal(8, 3), 2)),
+        Case((draw.normal(12, 5, dtype=F32), 2)),
+        Case((draw.normal(6, 7), 3), "heads of one pair"),
+        Case((draw.normal(24, 2), 3)),
+        Case((draw.normal(16, 16), 1), "one head, a square matrix"),
+        Case((draw.normal(20, 3, scale=1e3), 5), "large numbers"),
+    ]
+
+
+LAYOUT_ROWS = Exercise(
+    name="layout-rows",
+    title="Read weights of the other layout",
+    chapter="positional-encoding",
+    tier=3,
+    minutes=25,
+    reference=_layout_rows,
+    cases=_rows_cases,
+    tested="one head, several, heads of one pair, a square matrix, float32 and float64",
+    hints=(
+        "A row of the weight makes one feature of the query. Which order of features do you want in one head?",
+        "Cut the rows three times: heads, pairs, and which of the two. Two of these axes change places.",
+        "`view` or `unflatten` cuts, `transpose` exchanges, `reshape` joins. The heads stay where they are.",
+    ),
+    mistakes=(
+        Mistake(
+            "backwards",
+            lambda w, n_heads: w.unflatten(0, (n_heads, 2, -1)).transpose(1, 2).reshape(w.shape),
+            "That is the way back, from halves to neighbours.",
+        ),
+        Mistake(
+            "across-heads",
+            lambda w, n_heads: torch.cat((w[0::2], w[1::2])),
+            "You sorted the rows of all heads together. Each head keeps its rows, and is sorted for itself.",
+        ),
+        Mistake(
+            "columns",
+            lambda w, n_heads: w.mT.unflatten(1, (n_heads, -1, 2)).transpose(2, 3).reshape(w.mT.shape).contiguous(),
+            "Your result is transposed. Rows are sorted, and they stay rows.",
+        ),
+        Mistake(
+            "not-sorted",
+            lambda w, n_heads: w.clone(),
+            "Nothing has moved yet.",
+        ),
+        Mistake(
+            "odd-first",
+            lambda w, n_heads: w.unflatten(0, (n_heads, -1, 2)).flip(2).transpose(1, 2).reshape(w.shape),
+            "In each head your odd features come first. The first of each pair goes into the first half.",
+        ),
+    ),
+)

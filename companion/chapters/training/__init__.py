@@ -1,0 +1,3 @@
+"""The chapter training: its exercises, explorers, quiz items and claims."""
+
+TITLE = "Training"

@@ -1,0 +1,199 @@
+"""Exercises on what a model is trained for: ``read-and-say`` and ``smoothed-loss``."""
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _pairs(target: Tensor, padding: int) -> tuple[Tensor, Tensor, Tensor]:
+    return target[:, :-1], target[:, 1:], target[:, 1:] != padding
+
+
+def _pair_cases() -> list[Case]:
+    generator = torch.Generator().manual_seed(31)
+
+    def rows(*lengths: int, padding: int = 0, t: int | None = None) -> tuple:
+        t = max(lengths) if t is None else t
+        target = torch.randint(1, 9, (len(lengths), t), generator=generator)
+        target[torch.arange(t) >= torch.tensor(lengths)[:, None]] = padding
+        return target, padding
+
+    by_hand = torch.tensor([[1, 5, 2, 0]]), 0
+    return [
+        Case(by_hand, "the example"),
+        Case(rows(3)),
+        Case(rows(2, 3), "one row shorter"),
+        Case(rows(5, 2, 7)),
+        Case(rows(4, 4, 4), "no padding"),
+        Case(rows(3, 6, 2, padding=9), "another token for padding"),
+        Case(rows(2, 5, t=8), "padding at the end of each row"),
+    ]
+
+
+READ_AND_SAY = Exercise(
+    name="read-and-say",
+    title="Cut a target into what is read and what is said",
+    chapter="training",
+    tier=1,
+    minutes=10,
+    reference=_pairs,
+    cases=_pair_cases,
+    tested="rows of one length and of several, no padding, another token for padding",
+    returns=("reads", "says", "real"),
+    hints=(
+        "Write one row down twice, below itself. Under each token that the model reads stands the token that it has to "
+        "say. Which token is read and never said, and which is said and never read?",
+        "Both results are one token shorter than the row: one lacks the last token, the other the first. Slices of the "
+        "second axis give them.",
+        "What counts is decided by what the model has to say, not by what it reads: compare the wanted tokens with the "
+        "one that stands for padding.",
+    ),
+    mistakes=(
+        Mistake(
+            "not-shifted",
+            lambda target, padding: (target[:, :-1], target[:, :-1], target[:, :-1] != padding),
+            "The model has to say the very token that it reads. It learns to copy, and its loss goes to zero.",
+            also=(lambda target, padding: (target, target, target != padding),),
+        ),
+        Mistake(
+            "backwards",
+            lambda target, padding: (target[:, 1:], target[:, :-1], target[:, :-1] != padding),
+            "You shifted the wrong way: the model reads a token and has to say the one before it.",
+        ),
+        Mistake(
+            "rolled",
+            lambda target, padding: (target, target.roll(-1, 1), target.roll(-1, 1) != padding),
+            "`roll` brings the first token round to the end, so the last place has to say the start. Drop a place "
+            "instead.",
+        ),
+        Mistake(
+            "mask-of-what-is-read",
+            lambda target, padding: (target[:, :-1], target[:, 1:], target[:, :-1] != padding),
+            "Your mask looks at what the model reads. The place that reads the end token then counts, and there it has "
+            "to say padding.",
+        ),
+        Mistake(
+            "mask-inverted",
+            lambda target, padding: (target[:, :-1], target[:, 1:], target[:, 1:] == padding),
+            "Your mask is true at the padding. It says which places count.",
+        ),
+    ),
+)
+
+
+def _smoothed(scores: Tensor, target: Tensor, smoothing: float, padding: int) -> Tensor:
+    return _loss(scores, target, smoothing, padding)
+
+
+def _loss(scores: Tensor, target: Tensor, smoothing: float, padding: int, *, how: str = "right") -> Tensor:
+    """Cross-entropy with smoothed targets over the real places, with one thing changed."""
+    real = target != padding
+    log_p = scores.log_softmax(dim=-1)
+    right = log_p.gather(-1, target.clamp(0, scores.shape[-1] - 1)[..., None]).squeeze(-1)
+    mean = log_p.mean(dim=-1)
+    if how == "wrong tokens only":
+        mean = (log_p.sum(dim=-1) - right) / (scores.shape[-1] - 1)
+    if how == "no smoothing":
+        smoothing = 0.0
+    if how == "swapped":
+        smoothing = 1 - smoothing
+    if how == "sum over tokens":
+        mean = mean * scores.shape[-1]
+    losses = -(1 - smoothing) * right - smoothing * mean
+    if how == "padding counted":
+        return losses.mean()
+    if how == "divided by all":
+        return (losses * real).mean()
+    if how == "summed":
+        return losses[real].sum()
+    if how == "mean of rows":
+        return ((losses * real).sum(1) / real.sum(1)).mean()
+    return losses[real].mean()
+
+
+def _smoothed_cases() -> list[Case]:
+    draw = Draw(32)
+    generator = torch.Generator().manual_seed(33)
+
+    def batch(lengths: list[int], vocab: int, smoothing: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        t = max(lengths)
+        target = torch.randint(1, vocab, (len(lengths), t), generator=generator)
+        target[torch.arange(t) >= torch.tensor(lengths)[:, None]] = 0
+        return draw.normal(len(lengths), t, vocab, dtype=dtype, scale=scale), target, smoothing, 0
+
+    by_hand = torch.zeros(1, 2, 4), torch.tensor([[2, 0]]), 0.1, 0
+    return [
+        Case(by_hand, "the example"),
+        Case(batch([2], 3, 0.5, F64)),
+        Case(batch([1, 2], 4, 0.1, F32), "one row shorter"),
+        Case(batch([3, 5, 2], 7, 0.1, F32)),
+        Case(batch([4, 4], 5, 0.3, F64), "no padding"),
+        Case(batch([3, 6], 5, 0.0, F64), "no smoothing"),
+        Case(batch([2, 7, 3], 11, 0.2, F64, 1e3), "large scores"),
+    ]
+
+
+SMOOTHED_LOSS = Exercise(
+    name="smoothed-loss",
+    title="Write the loss with smoothing and padding",
+    chapter="training",
+    tier=2,
+    minutes=20,
+    reference=_smoothed,
+    cases=_smoothed_cases,
+    tested="rows of several lengths, smoothing 0 to 0.5, large scores, float32 and float64",
+    hints=(
+        "Begin with the logarithms of the model's probabilities, taken in one stable step. The loss of a place is a "
+        "weighted sum of them. What are the weights?",
+        "One part goes to the right token, the other is spread evenly over all tokens, the right one among them. An "
+        "even share of a sum is a mean.",
+        "`gather` picks the right token's entry, and `mean` over the vocabulary gives the spread part. Then only the "
+        "real places are kept, and the sum is divided by how many they are.",
+    ),
+    mistakes=(
+        Mistake(
+            "padding-counted",
+            lambda *given: _loss(*given, how="padding counted"),
+            "The padding takes part in your mean. It is no text, and a model soon finds it easy.",
+        ),
+        Mistake(
+            "divided-by-all-places",
+            lambda *given: _loss(*given, how="divided by all"),
+            "You set the loss of the padding to zero, and then divided by all places. Divide by the real ones.",
+        ),
+        Mistake(
+            "spread-over-the-wrong-tokens",
+            lambda *given: _loss(*given, how="wrong tokens only"),
+            "You spread the smoothing over the wrong tokens only. Here the right one gets its even share too.",
+        ),
+        Mistake(
+            "not-smoothed",
+            lambda *given: _loss(*given, how="no smoothing"),
+            "The smoothing has no effect in your loss.",
+        ),
+        Mistake(
+            "shares-swapped",
+            lambda *given: _loss(*given, how="swapped"),
+            "The two shares are swapped: the smoothing is the small part, the one that is spread.",
+        ),
+        Mistake(
+            "spread-not-divided",
+            lambda *given: _loss(*given, how="sum over tokens"),
+            "Each token gets the whole smoothing instead of an even share of it: divide by the size of the vocabulary.",
+        ),
+        Mistake(
+            "summed",
+            lambda *given: _loss(*given, how="summed"),
+            "You returned a sum over the places. The loss is a mean, so that long batches do not count more.",
+        ),
+        Mistake(
+            "mean-of-rows",
+            lambda *given: _loss(*given, how="mean of rows"),
+            "You averaged each row and then the rows: a token of a short row counts more than one of a long row.",
+        ),
+    ),
+)

@@ -1,0 +1,257 @@
+"""Exercises on the step: ``warmup-rate``, ``clip-gradient`` and ``adam-steps``."""
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.inputs import Draw
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _rate(step: Tensor, d_model: int, warmup: int) -> Tensor:
+    return d_model**-0.5 * torch.minimum(step**-0.5, step * warmup**-1.5)
+
+
+def _rate_cases() -> list[Case]:
+    def steps(*numbers: int, d_model: int, warmup: int, dtype: torch.dtype) -> tuple:
+        return torch.tensor(numbers, dtype=dtype), d_model, warmup
+
+    return [
+        Case(steps(1, 4, 16, d_model=4, warmup=4, dtype=F64), "the example"),
+        Case(steps(1, 2, d_model=1, warmup=1, dtype=F64), "width 1, no warm-up"),
+        Case(steps(1, 2, 3, d_model=4, warmup=9, dtype=F32), "all in the warm-up"),
+        Case(steps(20, 30, d_model=9, warmup=5, dtype=F64), "all after it"),
+        Case(steps(9, 10, 11, d_model=2, warmup=10, dtype=F32), "around the peak"),
+        Case(steps(1, 7, 60, d_model=16, warmup=6, dtype=F64)),
+        Case(steps(1000, 4000, 16_000, d_model=512, warmup=4000, dtype=F64), "the base model"),
+    ]
+
+
+WARMUP_RATE = Exercise(
+    name="warmup-rate",
+    title="Compute the rate of Equation 3",
+    chapter="training",
+    tier=1,
+    minutes=10,
+    reference=_rate,
+    cases=_rate_cases,
+    tested="steps before, at and after the peak, the base model, float32 and float64",
+    hints=(
+        "Two expressions, and one of them counts at each step. Draw both by hand: which is the smaller at first, and "
+        "where do they meet?",
+        "The smaller of the two counts. `torch.minimum` compares two tensors entry by entry; Python's own function "
+        "compares whole tensors.",
+        "The factor of the width stands in front of both. Check the step that equals the warm-up: there both branches "
+        "have one value.",
+    ),
+    mistakes=(
+        Mistake(
+            "maximum",
+            lambda step, d_model, warmup: d_model**-0.5 * torch.maximum(step**-0.5, step * warmup**-1.5),
+            "You took the larger of the two branches. The rate then begins high and ends in growth without end.",
+        ),
+        Mistake(
+            "no-width",
+            lambda step, d_model, warmup: torch.minimum(step**-0.5, step * warmup**-1.5),
+            "The width of the model is missing.",
+        ),
+        Mistake(
+            "width-not-inverted",
+            lambda step, d_model, warmup: d_model**0.5 * torch.minimum(step**-0.5, step * warmup**-1.5),
+            "The width has the wrong sign in its exponent: wider models take smaller steps.",
+        ),
+        Mistake(
+            "no-warm-up",
+            lambda step, d_model, warmup: d_model**-0.5 * step**-0.5,
+            "There is no warm-up in your rate: the first step is the largest.",
+        ),
+        Mistake(
+            "warm-up-too-steep",
+            lambda step, d_model, warmup: d_model**-0.5 * torch.minimum(step**-0.5, step / warmup),
+            "Your two branches do not meet at the end of the warm-up. Look at the exponent in the second.",
+        ),
+        Mistake(
+            "counted-from-zero",
+            lambda step, d_model, warmup: _rate(step + 1, d_model, warmup),
+            "Your steps are off by one. They are given counted from 1, as in the paper.",
+        ),
+    ),
+)
+
+
+def _clip(a: Tensor, b: Tensor, max_norm: float) -> tuple[Tensor, Tensor]:
+    return _clipped(a, b, max_norm)
+
+
+def _clipped(a: Tensor, b: Tensor, max_norm: float, *, how: str = "right") -> tuple[Tensor, Tensor]:
+    """Shorten two gradients, with one thing changed."""
+    lengths = a.square().sum().sqrt(), b.square().sum().sqrt()
+    if how == "each by itself":
+        first, second = (length.clamp(min=max_norm) for length in lengths)
+        return a * max_norm / first, b * max_norm / second
+    if how == "entries":
+        return a.clamp(-max_norm, max_norm), b.clamp(-max_norm, max_norm)
+    length = (a.square().sum() + b.square().sum()).sqrt()
+    if how == "added":
+        length = lengths[0] + lengths[1]
+    if how == "squared":
+        length = length.square()
+    factor = max_norm / length
+    return (a * factor, b * factor) if how == "always" else (a * factor.clamp(max=1.0), b * factor.clamp(max=1.0))
+
+
+def _clip_cases() -> list[Case]:
+    draw = Draw(34)
+
+    def gradients(n: int, m: int, k: int, max_norm: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        return draw.normal(n, m, dtype=dtype, scale=scale), draw.normal(k, dtype=dtype, scale=scale), max_norm
+
+    by_hand = torch.tensor([[3.0]]), torch.tensor([4.0]), 1.0
+    return [
+        Case(by_hand, "the example"),
+        Case(gradients(1, 2, 2, 0.5, F64)),
+        Case(gradients(2, 1, 3, 1e3, F32), "short already"),
+        Case(gradients(2, 3, 5, 1.0, F32)),
+        Case(gradients(3, 2, 2, 2.5, F64)),
+        Case(gradients(5, 3, 7, 100.0, F64), "short already, some entries above 1"),
+        Case(gradients(3, 7, 5, 1.0, F64, 1e3), "very long"),
+    ]
+
+
+CLIP_GRADIENT = Exercise(
+    name="clip-gradient",
+    title="Clip the gradient of two parameters",
+    chapter="training",
+    tier=1,
+    minutes=10,
+    reference=_clip,
+    cases=_clip_cases,
+    tested="long and short gradients, very long ones, float32 and float64",
+    returns=("a", "b"),
+    hints=(
+        "The two tensors are one long vector that happens to be stored in two places. How long is that vector, from "
+        "the squares of all its entries?",
+        "Both are multiplied by one factor, so that the direction stays. What must the factor be where the vector is "
+        "too long, and what where it is short enough?",
+        "The factor is the greatest length over the length, but it is never above 1: clipping shortens and does "
+        "not stretch.",
+    ),
+    mistakes=(
+        Mistake(
+            "each-by-itself",
+            lambda *given: _clipped(*given, how="each by itself"),
+            "You clipped each parameter by its own length. That turns the gradient: only long parts shrink.",
+        ),
+        Mistake(
+            "entry-by-entry",
+            lambda *given: _clipped(*given, how="entries"),
+            "You clipped each entry. The length is meant: all entries are multiplied by one factor.",
+        ),
+        Mistake(
+            "stretched",
+            lambda *given: _clipped(*given, how="always"),
+            "A gradient that is short enough stays as it is. Yours is stretched to the greatest length.",
+        ),
+        Mistake(
+            "lengths-added",
+            lambda *given: _clipped(*given, how="added"),
+            "You added the two lengths. The squares are added, and the root comes last.",
+        ),
+        Mistake(
+            "root-forgotten",
+            lambda *given: _clipped(*given, how="squared"),
+            "You took the sum of the squares for the length: the root is missing.",
+        ),
+    ),
+)
+
+
+def _adam(gradients: Tensor, rate: float, beta_1: float, beta_2: float, eps: float) -> Tensor:
+    return _moved(gradients, rate, beta_1, beta_2, eps)
+
+
+def _moved(gradients: Tensor, rate: float, beta_1: float, beta_2: float, eps: float, *, how: str = "right") -> Tensor:
+    """Take the steps of Adam from 0, with one thing changed."""
+    if how == "betas swapped":
+        beta_1, beta_2 = beta_2, beta_1
+    m, v, w = (torch.zeros_like(gradients[0]) for _ in range(3))
+    for t, g in enumerate(gradients, start=1):
+        m = beta_1 * m + (1 - beta_1) * g
+        v = beta_2 * v + (1 - beta_2) * (g.abs() if how == "not squared" else g.square())
+        m_hat = m if how == "not corrected" else m / (1 - beta_1**t)
+        v_hat = v if how in ("not corrected", "half corrected") else v / (1 - beta_2**t)
+        root = (v_hat + eps).sqrt() if how == "eps inside" else v_hat.sqrt() + eps
+        w = w + rate * m_hat / root if how == "uphill" else w - rate * m_hat / root
+    return w
+
+
+def _adam_cases() -> list[Case]:
+    draw = Draw(35)
+
+    def steps(t: int, n: int, eps: float, dtype: torch.dtype, scale: float = 1.0, betas: tuple = (0.9, 0.98)) -> tuple:
+        signs = draw.normal(t, n, dtype=dtype).sign()  # no entry near 0, where a step may turn on rounding
+        return signs * (scale * (0.5 + draw.normal(t, n, dtype=dtype).abs())), 0.1, *betas, eps
+
+    by_hand = torch.tensor([[0.5], [0.5], [-1.0]], dtype=F64), 0.1, 0.9, 0.98, 1e-9
+    return [
+        Case(by_hand, "the example"),
+        Case(steps(1, 1, 1e-9, F64), "one step"),
+        Case(steps(2, 3, 0.5, F32), "a large epsilon"),
+        Case(steps(5, 2, 1e-9, F32)),
+        Case(steps(3, 4, 1e-9, F64, betas=(0.0, 0.9)), "no memory of the gradient"),
+        Case(steps(7, 3, 1e-3, F64, betas=(0.8, 0.999))),
+        Case(steps(11, 5, 1e-9, F64, 1e3), "large gradients"),
+    ]
+
+
+ADAM_STEPS = Exercise(
+    name="adam-steps",
+    title="Take the steps of Adam",
+    chapter="training",
+    tier=2,
+    minutes=20,
+    reference=_adam,
+    cases=_adam_cases,
+    tested="one step and many, a large epsilon, no memory, large gradients, float32 and float64",
+    hints=(
+        "Three quantities are carried from step to step, all of them zero at first: two running means and the weights. "
+        "Which of them does a gradient change first?",
+        "After the two means are renewed, each is divided by what its own weights sum to so far, one minus a power of "
+        "its beta. Only the corrected ones enter the step; the carried ones stay uncorrected.",
+        "The step divides the corrected mean by the root of the corrected mean of squares, to which epsilon is added "
+        "after the root was taken. Count the steps from 1.",
+    ),
+    mistakes=(
+        Mistake(
+            "not-corrected",
+            lambda *given: _moved(*given, how="not corrected"),
+            "The means begin at zero and are too small at first: the correction is missing.",
+        ),
+        Mistake(
+            "half-corrected",
+            lambda *given: _moved(*given, how="half corrected"),
+            "Only the mean of the gradients is corrected. The mean of the squares begins at zero too.",
+        ),
+        Mistake(
+            "epsilon-inside-the-root",
+            lambda *given: _moved(*given, how="eps inside"),
+            "Your epsilon stands under the root. It is added to the root.",
+        ),
+        Mistake(
+            "betas-swapped",
+            lambda *given: _moved(*given, how="betas swapped"),
+            "The two betas are swapped: the first belongs to the gradient, the second to its square.",
+        ),
+        Mistake(
+            "not-squared",
+            lambda *given: _moved(*given, how="not squared"),
+            "The second mean is that of the squares. Yours averages something else.",
+        ),
+        Mistake(
+            "uphill",
+            lambda *given: _moved(*given, how="uphill"),
+            "You walk uphill: the step goes against the gradient.",
+        ),
+    ),
+)

@@ -1,0 +1,3 @@
+"""The chapter variants: its exercises, explorers, quiz items and claims."""
+
+TITLE = "Variants and uses"

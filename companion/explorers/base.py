@@ -1,0 +1,185 @@
+"""The base of every interactive figure: an anywidget class with its browser half in a JavaScript file beside it.
+
+An explorer is made once, from numbers that the package computes. What a reader moves (a slider, a choice) is a trait
+that Python can read and set; the numbers themselves stay as they were made. The same JavaScript runs in Jupyter, in
+Colab and, without a kernel, on the built page (``companion.book.site.explorers``).
+"""
+
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import anywidget
+import traitlets
+
+_HERE = Path(__file__).parent
+
+
+def _style(own: Path) -> str:
+    """Give the style of a class: the shared one, and its own where there is one."""
+    files = (_HERE / "explorer.css", own)
+    return "\n".join(file.read_text("utf8") for file in files if file.exists())
+
+
+class Explorer(anywidget.AnyWidget):
+    """Base class: one JavaScript file, the shared helpers and style, finite numbers, a repr that stays the same.
+
+    A subclass names its file in ``_js``. The file holds one ``export default { render }`` and no imports: the helpers
+    of ``shared.js`` are put in front of it when the class is created. A ``.css`` file of the same name, where there is
+    one, follows the shared style; two that look alike name one file in ``_sheet``.
+    """
+
+    _js: ClassVar[str]
+    _sheet: ClassVar[str] = ""
+    _made = False
+
+    label = traitlets.Unicode().tag(sync=True)
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        """Join what is shared and the class's own files."""
+        if "_js" in vars(cls):
+            own = Path(sys.modules[cls.__module__].__file__).parent
+            cls._esm = (_HERE / "shared.js").read_text("utf8") + "\n" + (own / cls._js).read_text("utf8")
+            cls._css = _style(own / (cls._sheet or Path(cls._js).with_suffix(".css")))
+        super().__init_subclass__(**kwargs)
+
+    def __init__(self, **traits: object) -> None:
+        super().__init__(**traits)
+        self._made = True
+
+    def __repr__(self) -> str:
+        """Name and sizes, without a memory address: the notebooks compare it."""
+        return f"{type(self).__name__}({self._about()})"
+
+    def _about(self) -> str:
+        return ""
+
+
+class _Checked(traitlets.TraitType):
+    """A synchronised trait that refuses with ``ValueError``; ``fixed`` ones cannot change once the explorer is made."""
+
+    def __init__(self, default: object = traitlets.Undefined, *, fixed: bool = False, **kwargs: object) -> None:
+        super().__init__(default, **kwargs)
+        self.fixed = fixed
+        self.tag(sync=True)
+
+    def validate(self, obj: Explorer, value: object) -> object:
+        """Check a value, as traitlets asks on every assignment."""
+        if self.fixed and obj._made:
+            raise ValueError(
+                f"{self.name} is fixed when the figure is made: got a new value for {self.name} of "
+                f"{type(obj).__name__}. Make a new {type(obj).__name__} instead."
+            )
+        return self._check(value)
+
+    def _check(self, value: object) -> object:
+        raise NotImplementedError
+
+
+class Numbers(_Checked):
+    """Nested lists of finite numbers, from a tensor, an array or lists, rounded to ``digits`` decimals.
+
+    ``None`` may stand for an entry that does not exist; ``words`` lets text stand among the numbers. A kernel would
+    store NaN and infinity as words.
+    """
+
+    def __init__(self, *, digits: int = 6, words: bool = False, **kwargs: object) -> None:
+        super().__init__([], **kwargs)
+        self.digits, self.words = digits, words
+
+    def _check(self, value: object) -> list | dict:
+        return self._round(value.tolist() if hasattr(value, "tolist") else value)
+
+    def _round(self, value: object) -> object:
+        if value is None or isinstance(value, bool) or (self.words and isinstance(value, str)):
+            return value
+        if isinstance(value, dict):
+            return {str(k): self._round(v) for k, v in value.items()}
+        if isinstance(value, Iterable) and not isinstance(value, str):
+            return [self._round(v.tolist() if hasattr(v, "tolist") else v) for v in value]
+        if isinstance(value, int):
+            return value
+        if not isinstance(value, float) or not math.isfinite(value):
+            raise ValueError(
+                f"{self.name} holds finite numbers: got {value!r}. Pass the scores before masking, and the mask beside "
+                "them."
+            )
+        return round(value, self.digits) + 0.0  # + 0.0: no minus zero
+
+
+class Packed(Numbers):
+    """A table of numbers that travels as one string a row, so that a notebook keeps it on few lines."""
+
+    def __init__(self, **kwargs: object) -> None:
+        super().__init__(**kwargs)
+        self.tag(to_json=lambda value, _: _pack(value), from_json=lambda value, _: _unpack(value))
+
+
+def _pack(value: list) -> list | str:
+    return [_pack(v) for v in value] if value and isinstance(value[0], list) else " ".join(f"{v:g}" for v in value)
+
+
+def _unpack(value: list | str) -> list:
+    return [float(v) for v in value.split()] if isinstance(value, str) else [_unpack(v) for v in value]
+
+
+class Words(_Checked):
+    """A list of words to show, at least one."""
+
+    def __init__(self, **kwargs: object) -> None:
+        super().__init__([], **kwargs)
+
+    def _check(self, value: object) -> list[str]:
+        if isinstance(value, str) or not all(isinstance(v, str) for v in value) or not list(value):
+            raise ValueError(f'{self.name} is a list of words: got {value!r}. Write ["the", "cat"], not "the cat".')
+        return list(value)
+
+
+class Choice(_Checked):
+    """One of the values that the control offers."""
+
+    def __init__(self, options: Sequence[object], default: object, **kwargs: object) -> None:
+        super().__init__(default, **kwargs)
+        self.options = tuple(options)
+
+    def _check(self, value: object) -> object:
+        if value not in self.options or isinstance(value, bool):
+            offered = ", ".join(repr(option) for option in self.options)
+            raise ValueError(f"{self.name} is one of {offered}: got {value!r}. Use one of these.")
+        return self.options[self.options.index(value)]
+
+
+class Real(_Checked):
+    """A number within the range of its slider."""
+
+    def __init__(self, default: float | int, low: float | int, high: float | int, **kwargs: object) -> None:
+        super().__init__(default, **kwargs)
+        self.low, self.high = low, high
+
+    def _check(self, value: object) -> float:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not self.low <= value <= self.high:
+            raise ValueError(
+                f"{self.name} is a number from {self.low} to {self.high}: got {value!r}. Use one within the range."
+            )
+        return float(value)
+
+
+class Whole(Real):
+    """A whole number within the range of its slider."""
+
+    def _check(self, value: object) -> int:
+        if not isinstance(value, int):
+            raise ValueError(f"{self.name} is a whole number from {self.low} to {self.high}: got {value!r}. Round it.")
+        return int(super()._check(value))
+
+
+class Switch(_Checked):
+    """On or off."""
+
+    def _check(self, value: object) -> bool:
+        if not isinstance(value, bool):
+            raise ValueError(f"{self.name} is True or False: got {value!r}. Use one of the two.")
+        return value

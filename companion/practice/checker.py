@@ -1,0 +1,273 @@
+"""The engine of the exercises: run an answer on small cases, compare, and name the mistake behind a wrong one.
+
+A named mistake is a function that makes a classic bug. An answer that behaves like it on the same inputs gets its
+diagnosis. The reader sees what differs and why, and never the answer itself.
+"""
+
+import contextlib
+import copy
+import inspect
+import textwrap
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from companion.practice import errors
+from companion.practice.budget import NO_COST, NO_LIMITS, Cost, Meter, excess, spent
+from companion.practice.compare import TOLERANCE, difference
+from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.unchanged import is_as_given
+
+
+class WrongAnswer(AssertionError):
+    """An answer that fails a case.
+
+    Attributes:
+        exercise: name of the exercise.
+        case: number of the first case that fails, from 1.
+        mistake: name of the mistake recognised, or ``None``.
+    """
+
+    def __init__(self, message: str, exercise: str, case: int, mistake: str | None = None) -> None:
+        super().__init__(message)
+        self.exercise, self.case, self.mistake = exercise, case, mistake
+
+    def _render_traceback_(self) -> list[str]:
+        """Show the message alone in a notebook: it names the reader's lines, and the others are the checker's."""
+        return f"{type(self).__name__}: {self}".splitlines()
+
+
+class NotAnswered(Exception):
+    """The function is still the stub; the message, if any, says what it does instead of answering."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a function did with a case: returned a value, raised, or changed an argument; and what it cost."""
+
+    value: object = None
+    error: Exception | None = None
+    changed: str | None = None
+    cost: Cost = NO_COST
+    excess: str | None = None
+
+
+def check(exercise: Exercise, function: Callable[..., object]) -> int:
+    """Try an answer on every case.
+
+    Args:
+        exercise: what is asked.
+        function: the reader's answer.
+
+    Returns:
+        The number of cases, all of them passed.
+
+    Raises:
+        NotAnswered: the function is still the stub.
+        WrongAnswer: a case fails, or costs more than it may.
+    """
+    __tracebackhide__ = True
+    return len(examine(exercise, function))
+
+
+def examine(exercise: Exercise, function: Callable[..., object]) -> list[Outcome]:
+    """Try an answer on every case, and say what it did with each.
+
+    Args:
+        exercise: what is asked.
+        function: the reader's answer.
+
+    Returns:
+        The outcomes, all of them right.
+
+    Raises:
+        NotAnswered: the function is still the stub.
+        WrongAnswer: a case fails, or costs more than it may.
+    """
+    __tracebackhide__ = True
+    if is_as_given(exercise.broken, function):
+        raise NotAnswered("This is still the code as it was given.")
+    cases = exercise.cases()
+    _check_signature(exercise, function, cases[0])
+    wants = [exercise.reference(*copy.deepcopy(case.arguments)) for case in cases]
+    mine: list[Outcome] = []
+    for number, (case, want) in enumerate(zip(cases, wants, strict=True), start=1):
+        outcome = _run(exercise, function, case)
+        if number == 1 and _is_stub(outcome, function):
+            raise NotAnswered(_forgotten_return(outcome, function))
+        mine.append(outcome)
+        problem = _problem(exercise, outcome, want)
+        if problem is None:
+            continue
+        mine += [_run(exercise, function, later) for later in cases[number:]]
+        mistake = None if outcome.changed else diagnose(exercise, cases, wants, mine)
+        name, why = (mistake.name, mistake.diagnosis) if mistake else (None, None)
+        if outcome.error:
+            why = why or errors.meaning(outcome.error)
+            problem = errors.told(outcome.error, function)
+            errors.shorten(outcome.error, function)
+        lines = [
+            f"{exercise.title}: not right yet.",
+            _wrap(f"Case {number} of {len(cases)}: {exercise.describe(case)}."),
+            problem if outcome.error else _wrap(problem),
+            *([_wrap(why)] if why else []),
+            f'hint("{exercise.name}") helps; inputs("{exercise.name}", {number}) gives the arguments.',
+        ]
+        raise WrongAnswer("\n".join(lines), exercise.name, number, name) from outcome.error
+    return mine
+
+
+def bill(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
+    """Say what a right answer used of what it was allowed, on the last case with limits.
+
+    Args:
+        exercise: whose limits hold.
+        outcomes: what the answer did on each case.
+
+    Returns:
+        A sentence; empty where the exercise has no limits.
+    """
+    for number, (case, outcome) in reversed(list(enumerate(zip(exercise.cases(), outcomes, strict=True), start=1))):
+        if exercise.allowed(case) != NO_LIMITS:
+            return _wrap(f"Cost of case {number}: {spent(outcome.cost, exercise.allowed(case))}.")
+    return ""
+
+
+def diagnose(
+    exercise: Exercise, cases: Sequence[Case], wants: Sequence[object], mine: Sequence[Outcome]
+) -> Mistake | None:
+    """Find the one named mistake that explains a wrong answer.
+
+    A mistake explains an answer when it does the same on the first case that fails, on one more where more fail, and
+    is right wherever the answer is right. Of several the one that explains the most cases is taken; a tie names none.
+
+    Args:
+        exercise: whose mistakes to try.
+        cases: all cases.
+        wants: the right result for each.
+        mine: what the answer did on each.
+
+    Returns:
+        The mistake, or ``None`` where none or more than one explains the answer.
+    """
+    right = [_problem(exercise, *pair) is None for pair in zip(mine, wants, strict=True)]
+    explained = {}
+    for mistake in exercise.mistakes:
+        for function in (mistake.function, *mistake.also):
+            count = _explains(exercise, function, cases, wants, mine, right)
+            explained[mistake.name] = max(count, explained.get(mistake.name, 0))
+    most = max(explained.values())
+    best = [mistake for mistake in exercise.mistakes if most and explained[mistake.name] == most]
+    return best[0] if len(best) == 1 else None
+
+
+def _explains(
+    exercise: Exercise,
+    function: Callable[..., object],
+    cases: Sequence[Case],
+    wants: Sequence[object],
+    mine: Sequence[Outcome],
+    right: Sequence[bool],
+) -> int:
+    """Count the failing cases on which the answer does what this function does; 0 where it explains nothing.
+
+    Errors alone are weak evidence, since many mistakes raise the same one: they count where a value agrees as well,
+    or where every failing case agrees.
+    """
+    same, values = [], 0
+    for case, want, outcome, passes in zip(cases, wants, mine, right, strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs = _run(exercise, function, case)
+        wrong = _problem(exercise, theirs, want) is not None
+        if passes and wrong:
+            return 0  # the answer is right where this mistake fails, so it is not this mistake
+        if not passes:
+            same.append(wrong and _alike(exercise, outcome, theirs))
+            values += same[-1] and theirs.error is None
+    enough = sum(same) >= min(2, len(same)) and (values or all(same))
+    return sum(same) if same[0] and enough else 0
+
+
+def _alike(exercise: Exercise, one: Outcome, other: Outcome) -> bool:
+    if one.error or other.error:  # the same complaint about the same shapes: the same operation went wrong
+        return type(one.error) is type(other.error) and str(one.error) == str(other.error)
+    return _storable(other.value) and difference(one.value, other.value, exercise.tolerance) is None
+
+
+def _storable(value: object) -> bool:
+    parts = value if isinstance(value, tuple | list) else (value,)
+    return all(not isinstance(x, Tensor) or not x.is_floating_point() or x.dtype in TOLERANCE for x in parts)
+
+
+def _run(exercise: Exercise, function: Callable[..., object], case: Case) -> Outcome:
+    arguments = copy.deepcopy(case.arguments)
+    allowed, meter = exercise.allowed(case), Meter()
+    try:
+        with contextlib.nullcontext() if allowed == NO_LIMITS else meter:
+            value = function(*arguments)
+    except Exception as error:
+        return Outcome(error=error)
+    for name, before, after in zip(exercise.parameters, case.arguments, arguments, strict=True):
+        if not _unchanged(before, after):
+            return Outcome(value=value, changed=name)
+    return Outcome(value=value, cost=meter.cost, excess=excess(meter.cost, allowed))
+
+
+def _unchanged(before: object, after: object) -> bool:
+    if isinstance(before, Tensor) and isinstance(after, Tensor):
+        same = before.shape == after.shape and before.dtype == after.dtype
+        return same and torch.equal(before.nan_to_num(nan=0.5), after.detach().nan_to_num(nan=0.5))
+    if isinstance(before, tuple | list) and isinstance(after, tuple | list):
+        return len(before) == len(after) and all(_unchanged(*pair) for pair in zip(before, after, strict=True))
+    return type(before) is type(after) and before == after
+
+
+def _problem(exercise: Exercise, outcome: Outcome, want: object) -> str | None:
+    """Say what is wrong with an outcome, or ``None``."""
+    if outcome.error is not None:
+        return f"Your code raised {type(outcome.error).__name__}: {outcome.error}"
+    if outcome.changed is not None:
+        return (
+            f"Your code changed its argument `{outcome.changed}` in place, and the caller still needs it. "
+            "Operations that end in an underscore, +=, *= and assignments to x[...] write into the tensor: "
+            "work on a new tensor or on a .clone()."
+        )
+    found = difference(outcome.value, want, exercise.tolerance, exercise.returns)
+    return f"What differs: {found}" if found else outcome.excess
+
+
+def _is_stub(outcome: Outcome, function: Callable[..., object]) -> bool:
+    if isinstance(outcome.error, NotImplementedError):  # torch raises it too, for a dtype that an operation lacks
+        code = getattr(function, "__code__", None)
+        return code is None or "NotImplementedError" in code.co_names
+    return outcome.error is None and (outcome.value is None or outcome.value is Ellipsis)
+
+
+def _forgotten_return(outcome: Outcome, function: Callable[..., object]) -> str:
+    """Tell a function that computes and returns nothing from a bare stub."""
+    code = getattr(function, "__code__", None)
+    if outcome.error or outcome.value is Ellipsis or code is None or not code.co_names:
+        return ""
+    return f"{code.co_name} computes something but returns None: is its `return` missing?"
+
+
+def _check_signature(exercise: Exercise, function: Callable[..., object], case: Case) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some built-in functions do not tell theirs
+        return
+    try:
+        signature.bind(*case.arguments)
+    except TypeError:
+        name = getattr(function, "__name__", "your function")
+        call = f"{name}({', '.join(exercise.parameters)})"
+        message = f"{exercise.title}: the check calls {call}, but yours takes {signature}. Give it these parameters."
+        raise WrongAnswer(_wrap(message), exercise.name, 1) from None
+
+
+def _wrap(text: str) -> str:
+    return textwrap.fill(text, 88, break_long_words=False, break_on_hyphens=False)

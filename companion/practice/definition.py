@@ -1,0 +1,115 @@
+"""What an exercise is made of: cases to try, a reference, and named mistakes with a diagnosis each."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from companion.practice.budget import NO_LIMITS, Limits
+from companion.practice.compare import TOLERANCE
+
+TIERS = {1: "warm-up", 2: "core", 3: "hard"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Arguments to try an answer on; ``note`` says what is special about them."""
+
+    arguments: tuple[object, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class Mistake:
+    """A named wrong answer: the function that makes the mistake, and what a reader who made it is told.
+
+    ``also`` holds other ways to make the same mistake whose results differ from those of ``function``.
+    """
+
+    name: str
+    function: Callable[..., object]
+    diagnosis: str
+    also: tuple[Callable[..., object], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Mistake({self.name!r})"
+
+
+@dataclass(frozen=True, repr=False)
+class Exercise:
+    """An exercise: what is right, what goes wrong, and how to tell.
+
+    Args:
+        name: how the reader calls it, in lower case with hyphens.
+        title: for people.
+        chapter: name of the page on which it stands.
+        reference: a right answer. Its parameters name the arguments in messages.
+        cases: makes the cases, the smallest first, the same at each call.
+        tested: one line on what the cases cover, printed with a right answer.
+        mistakes: at least four named wrong answers.
+        hints: exactly three: a nudge, a direction, almost there.
+        returns: names of the results where there are several.
+        tolerance: largest difference allowed per dtype.
+        tier: 1 for a warm-up, 2 for the core, 3 for the hard ones; 0 takes it from the place in the chapter.
+        minutes: how long it may take, an estimate; 0 takes it from the tier.
+        topic: name of the chapter whose subject it practises, where that is not the page on which it stands.
+        limits: what an answer may cost, from the arguments of a case; ``None`` sets no limits.
+        broken: the code that is handed over for repair, in place of an empty stub.
+
+    Raises:
+        ValueError: not three hints, fewer than four mistakes, two mistakes of one name, or no such tier.
+    """
+
+    name: str
+    title: str
+    chapter: str
+    reference: Callable[..., object]
+    cases: Callable[[], Sequence[Case]]
+    tested: str
+    mistakes: tuple[Mistake, ...]
+    hints: tuple[str, ...]
+    returns: tuple[str, ...] = ()
+    tolerance: Mapping[torch.dtype, float] = field(default_factory=lambda: TOLERANCE)
+    tier: int = 0
+    minutes: int = 0
+    topic: str = ""
+    limits: Callable[..., Limits] | None = None
+    broken: Callable[..., object] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.hints) != 3:
+            raise ValueError(f"an exercise has three hints: {self.name!r} has {len(self.hints)}. Add or join some.")
+        names = [mistake.name for mistake in self.mistakes]
+        if len(names) < 4 or len(set(names)) < len(names):
+            raise ValueError(
+                f"an exercise names at least four different mistakes: {self.name!r} has {names}. Add or rename some."
+            )
+        if self.tier not in (0, *TIERS):
+            raise ValueError(f"a tier is 1, 2 or 3, or 0 for by its place: {self.name!r} has {self.tier}. Use these.")
+
+    def __repr__(self) -> str:
+        return f"Exercise({self.name!r}: {self.title})"
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the arguments, in order."""
+        return tuple(inspect.signature(self.reference).parameters)
+
+    def allowed(self, case: Case) -> Limits:
+        """What an answer may cost on a case."""
+        return self.limits(*case.arguments) if self.limits else NO_LIMITS
+
+    def describe(self, case: Case) -> str:
+        """Shapes, dtype and peculiarity of a case, in one line."""
+        parts = [_describe(*pair) for pair in zip(self.parameters, case.arguments, strict=True)]
+        dtypes = [str(x.dtype) for x in case.arguments if isinstance(x, Tensor) and x.is_floating_point()]
+        parts += [dtypes[0].removeprefix("torch.")] if dtypes else []
+        return ", ".join(parts) + (f" ({case.note})" if case.note else "")
+
+
+def _describe(name: str, value: object) -> str:
+    if isinstance(value, Tensor):
+        return f"{name} {tuple(value.shape)}"
+    return f"{name} {value!r}"

@@ -1,0 +1,135 @@
+"""The exercises on residuals and norms: the examples worked out by hand, and mistakes as a reader would write them."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from tests.tools.mistakes import as_written, refused
+
+from companion.encoder import EncoderLayer
+from companion.feedforward import FeedForward, SwiGLU
+from companion.norm import LayerNorm, SequenceBatchNorm, layer_norm, rms_norm
+from companion.practice import exercises, inputs
+from companion.practice.checker import check
+
+BY_NAME = {exercise.name: exercise for exercise in exercises("add-norm")}
+
+
+def test_the_hand_examples_are_the_first_cases():
+    """Closed form: the numbers that the statements work out."""
+    expected = {
+        "layer-norm": [[[-0.5, 2.0]]],
+        "rms-norm": [[[1.0, 4.0, 0.0, 0.0]]],
+        "feed-forward": [[[-1.0]]],
+        "swiglu": [[[3 * math.log(3)]]],
+        "norm-order": [[[-1.0, 2.0]]],
+        "masked-batch-norm": [[[-1.0], [1.0]], [[0.0], [0.0]]],
+        "norm-backward": [[[0.75, -0.75]]],
+    }
+    for name, by_hand in expected.items():
+        result = BY_NAME[name].reference(*inputs(name, 1))
+        torch.testing.assert_close(result, torch.tensor(by_hand, dtype=result.dtype), rtol=0, atol=5e-5)  # eps
+    matrix, bias = BY_NAME["fold-gain"].reference(*inputs("fold-gain", 1))
+    assert matrix.tolist() == [[2.0], [3.0]]
+    assert bias.tolist() == [6.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("layer-norm", lambda x, gain, bias, eps: layer_norm(x, gain, bias, eps=eps)),
+        ("rms-norm", lambda x, gain, eps: rms_norm(x, gain, eps=eps)),
+        (
+            "masked-batch-norm",
+            lambda x, mask, eps: SequenceBatchNorm(x.shape[-1], eps=eps).to(x.dtype)(x, mask).detach(),
+        ),
+    ],
+)
+def test_the_norms_of_the_package_are_right_answers(name, function):
+    assert check(BY_NAME[name], function) == len(BY_NAME[name].cases())
+
+
+def test_the_networks_of_the_package_give_what_the_exercises_want(randn):
+    torch.manual_seed(0)
+    plain, gated = FeedForward(5, 7).double(), SwiGLU(5, 7).double()
+    x = randn(2, 3, 5)
+    maps = [t for layer in (plain.w_1, plain.w_2) for t in (layer.weight.T, layer.bias)]
+    torch.testing.assert_close(plain(x), BY_NAME["feed-forward"].reference(x, *maps), rtol=0, atol=1e-12)
+    maps = [layer.weight.T for layer in (gated.w_gate, gated.w_up, gated.w_down)]
+    torch.testing.assert_close(gated(x), BY_NAME["swiglu"].reference(x, *maps), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", ["post", "pre"])
+def test_the_order_is_that_of_the_layer_of_the_package(randn, order, monkeypatch):
+    layer = EncoderLayer(5, 1, 7, order=order, dropout=0.0).double()
+    x, w_1, w_2 = randn(2, 3, 5), randn(5, 5), randn(5, 5)
+    monkeypatch.setattr(layer.attention, "forward", lambda x, mask=None: x @ w_1)
+    monkeypatch.setattr(layer.feed_forward, "forward", lambda x: x @ w_2)
+    want = BY_NAME["norm-order"].reference(x, w_1, w_2, order == "pre")
+    torch.testing.assert_close(layer(x), want, rtol=0, atol=1e-12)
+
+
+def test_folding_changes_nothing_in_the_output(randn):
+    norm, linear = LayerNorm(5).double(), torch.nn.Linear(5, 7).double()
+    with torch.no_grad():
+        norm.weight.copy_(randn(5))
+        norm.bias.copy_(randn(5))
+    matrix, bias = BY_NAME["fold-gain"].reference(norm.weight, norm.bias, linear.weight.T, linear.bias)
+    x = randn(2, 3, 5)
+    torch.testing.assert_close(layer_norm(x) @ matrix + bias, linear(norm(x)), rtol=0, atol=1e-12)
+
+
+def test_the_backward_pass_is_that_of_autograd(randn):
+    x, gain, d_y = randn(2, 3, 5).requires_grad_(), randn(5), randn(2, 3, 5)
+    layer_norm(x, gain, eps=0.3).backward(d_y)
+    got = BY_NAME["norm-backward"].reference(d_y, x.detach(), gain, 0.3)
+    torch.testing.assert_close(got, x.grad, rtol=0, atol=1e-12)
+
+
+def unbiased_by_torch(x, gain, bias, eps):
+    return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True) + eps) * gain + bias
+
+
+def eps_on_the_deviation(x, gain, bias, eps):
+    return (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True, correction=0) + eps) * gain + bias
+
+
+def counted_padding_by_torch(x, mask, eps):
+    normal = F.batch_norm(x.flatten(0, 1), None, None, training=True, eps=eps).view_as(x)
+    return normal * mask.mT
+
+
+def normalised_stream(x, w_1, w_2, pre):
+    def norm(y):
+        return F.layer_norm(y, y.shape[-1:])
+
+    if not pre:
+        return norm((y := norm(x + x @ w_1)) + y @ w_2)
+    x = norm(x)
+    x = x + x @ w_1
+    x = norm(x)
+    return x + x @ w_2
+
+
+def frozen_statistics(d_y, x, gain, eps):
+    return d_y * gain / torch.sqrt(x.var(-1, keepdim=True, correction=0) + eps)
+
+
+# Classic mistakes as a reader would write them, which is not how the package does.
+AS_WRITTEN = [
+    ("layer-norm", "unbiased", unbiased_by_torch),
+    ("layer-norm", "eps-outside-the-root", eps_on_the_deviation),
+    ("rms-norm", "centred", lambda x, gain, eps: F.layer_norm(x, gain.shape, gain, None, eps)),
+    ("rms-norm", "sum-of-squares", lambda x, gain, eps: gain * x * ((x * x).sum(-1, keepdim=True) + eps) ** -0.5),
+    ("feed-forward", "gelu", lambda x, w_1, b_1, w_2, b_2: F.gelu(x @ w_1 + b_1) @ w_2 + b_2),
+    ("swiglu", "relu", lambda x, gate, up, down: (F.relu(x @ gate) * (x @ up)) @ down),
+    ("norm-order", "norm-on-the-stream", normalised_stream),
+    ("masked-batch-norm", "padding-counted", counted_padding_by_torch),
+    ("norm-backward", "statistics-constant", frozen_statistics),
+]
+
+
+@as_written(AS_WRITTEN)
+def test_a_mistake_is_recognised_when_written_differently(name, mistake, function):
+    assert refused(BY_NAME[name], function).mistake == mistake

@@ -1,0 +1,104 @@
+"""The exercises on training: the examples worked out by hand, and mistakes as a reader would write them."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from tests.tools.mistakes import as_written, refused
+from torch import nn
+
+from companion.practice import exercises, inputs
+from companion.practice.checker import check
+from companion.training import clip_gradients, paper_adam, summed_loss, warmup_schedule
+
+BY_NAME = {exercise.name: exercise for exercise in exercises("training")}
+
+
+def test_the_hand_examples_are_the_first_cases():
+    """Closed form: the numbers that the statements work out."""
+    expected = {
+        "read-and-say": ([[1, 5, 2]], [[5, 2, 0]], [[True, True, False]]),
+        "warmup-rate": ([1 / 16, 1 / 4, 1 / 8],),
+        "clip-gradient": ([[0.6]], [0.8]),
+        "accumulate": ([1.6],),
+        "smoothed-loss": (1.3862943611,),
+        "adam-steps": ([-0.1925],),
+        "scaled-gradient": ([2.0], 4.0, 1),
+    }
+    assert expected.keys() == BY_NAME.keys()
+    for name, by_hand in expected.items():
+        result = BY_NAME[name].reference(*inputs(name, 1))
+        results = result if isinstance(result, tuple) else (result,)
+        for got, want in zip(results, by_hand, strict=True):
+            torch.testing.assert_close(got, torch.tensor(want, dtype=got.dtype), rtol=0, atol=1e-4)
+
+
+def rates(step, d_model, warmup):
+    return torch.tensor([warmup_schedule(int(s), d_model, warmup) for s in step], dtype=step.dtype)
+
+
+def loss(scores, target, smoothing, padding):
+    return summed_loss(scores, target, smoothing=smoothing, padding=padding).mean
+
+
+def clipped(a, b, max_norm):
+    parameters = [nn.Parameter(torch.zeros_like(x)) for x in (a, b)]
+    for parameter, gradient in zip(parameters, (a, b), strict=True):
+        parameter.grad = gradient.clone()
+    clip_gradients(parameters, max_norm)
+    return tuple(parameter.grad for parameter in parameters)
+
+
+def adam(gradients, rate, beta_1, beta_2, eps):
+    weight = nn.Parameter(torch.zeros_like(gradients[0]))
+    optimizer = paper_adam([weight])
+    optimizer.param_groups[0].update(lr=rate, betas=(beta_1, beta_2), eps=eps)
+    for gradient in gradients:
+        weight.grad = gradient
+        optimizer.step()
+    return weight.detach()
+
+
+@pytest.mark.parametrize(("name", "function"), [("warmup-rate", rates), ("smoothed-loss", loss), ("adam-steps", adam)])
+def test_the_functions_of_the_package_are_right_answers(name, function):
+    assert check(BY_NAME[name], function) == len(BY_NAME[name].cases())
+
+
+def test_the_package_clips_like_the_exercise_up_to_its_small_number():
+    for case in BY_NAME["clip-gradient"].cases():
+        for got, want in zip(
+            clipped(*case.arguments), BY_NAME["clip-gradient"].reference(*case.arguments), strict=True
+        ):
+            torch.testing.assert_close(got, want, rtol=1e-5, atol=1e-6)
+
+
+def not_corrected(gradients, rate, beta_1, beta_2, eps):
+    m, v, w = 0, 0, torch.zeros_like(gradients[0])
+    for g in gradients:
+        m, v = torch.lerp(g, torch.as_tensor(m).to(g).expand_as(g), beta_1), beta_2 * v + (1 - beta_2) * g * g
+        w = w - rate * m / (v**0.5 + eps)
+    return w
+
+
+def by_cross_entropy_with_padding(scores, target, smoothing, padding):
+    return F.cross_entropy(scores.flatten(0, 1), target.flatten(), label_smoothing=smoothing)
+
+
+# Classic mistakes as a reader would write them, which is not how the package does.
+AS_WRITTEN = [
+    ("read-and-say", "not-shifted", lambda x, pad: (x[..., :-1], x[..., :-1], x[..., :-1].ne(pad))),
+    ("read-and-say", "backwards", lambda x, pad: (x[:, 1:], x[:, :-1], x[:, :-1].ne(pad))),
+    ("warmup-rate", "maximum", lambda s, d, w: (1 / d) ** 0.5 * torch.stack([s**-0.5, s / w**1.5]).amax(0)),
+    ("warmup-rate", "no-width", lambda s, d, w: torch.where(s < w, s / w**1.5, s.rsqrt())),
+    ("clip-gradient", "each-by-itself", lambda a, b, c: tuple(x * min(1, c / x.norm().item()) for x in (a, b))),
+    ("clip-gradient", "entry-by-entry", lambda a, b, c: (a.clip(-c, c), b.clip(-c, c))),
+    ("accumulate", "mean-of-means", lambda g, n: g.sum(0) / len(n)),
+    ("accumulate", "not-divided", lambda g, n: n.to(g) @ g),
+    ("smoothed-loss", "padding-counted", by_cross_entropy_with_padding),
+    ("adam-steps", "not-corrected", not_corrected),
+    ("scaled-gradient", "still-scaled", lambda g, s, n, p: BY_NAME["scaled-gradient"].reference(g * s, s, n, p)),
+]
+
+
+@as_written(AS_WRITTEN)
+def test_a_mistake_is_recognised_when_written_differently(name, mistake, function):
+    assert refused(BY_NAME[name], function).mistake == mistake

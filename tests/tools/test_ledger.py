@@ -1,0 +1,405 @@
+"""Each claim of a finished chapter is settled exactly once, by a measurement or by a source that can be found."""
+
+import ast
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from pybtex.database import parse_string
+
+BOOK = Path(__file__).parents[2] / "book"
+FOLDED = {"bool", "all", "any", "abs", "min", "max", "sum", "len", "int", "float", "round", "tensor", "bool_", "array"}
+
+
+def read(chapter):
+    return nbformat.reads((BOOK / f"{chapter}.ipynb").read_text("utf8"), as_version=4)
+
+
+def real_ledger(ledger):
+    return ledger.read_ledger(BOOK / "claims.yml")
+
+
+# --- measurements are computed ---------------------------------------------------------------------------------------
+
+
+def is_constant(node, bound):
+    """Whether an expression has a value that no computation of the cell can change.
+
+    Literals, what Python folds out of literals alone, names that are bound to nothing else, a comparison of an
+    expression with itself, and `and` or `or` with such an operand.
+    """
+    parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    match node:
+        case ast.Constant():
+            return True
+        case ast.Name(id=name):
+            return name in bound
+        case ast.BoolOp():
+            return any(is_constant(part, bound) for part in parts)
+        case ast.Compare(left=left, comparators=[right]) if ast.dump(left) == ast.dump(right):
+            return True
+        case ast.IfExp(body=body, orelse=orelse) if ast.dump(body) == ast.dump(orelse):
+            return True
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in FOLDED:
+            owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+            method = owner is not None and not (isinstance(owner, ast.Name) and owner.id in ("np", "numpy", "torch"))
+            return all(is_constant(part, bound) for part in [*node.args, *([owner] if method else [])])
+        case ast.UnaryOp() | ast.BinOp() | ast.Compare() | ast.IfExp() | ast.NamedExpr() | ast.Tuple() | ast.List():
+            names = [part for part in parts if not isinstance(getattr(part, "ctx", None), ast.Store)]
+            return all(is_constant(part, bound) for part in names)
+    return False
+
+
+def constant_names(trees):
+    """Names that plain top-level statements bind to constants, and nothing else binds."""
+    bound, rebound = set(), set()
+    for tree in trees:
+        plain = [node for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]
+        for node in plain:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = {target.id for target in targets if isinstance(target, ast.Name)}
+            scalar = not isinstance(node.value, ast.Tuple | ast.List)
+            if node.value is not None and scalar and is_constant(node.value, bound - rebound):
+                bound |= names
+            else:
+                rebound |= names
+        direct = {id(target) for node in plain for target in getattr(node, "targets", [getattr(node, "target", None)])}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in direct:
+                rebound.add(node.id)
+    return bound - rebound
+
+
+def literal_measurements(sources, ledger):
+    """List the calls of `check_claim` whose measurement is written down instead of computed."""
+    found, trees = [], []
+    for index, source in enumerate(sources):
+        plain = "\n".join("pass" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines())
+        trees.append(ast.parse(plain))
+        bound = constant_names(trees)
+        for call in ledger.calls(source):
+            if getattr(call.func, "id", getattr(call.func, "attr", "")) != "check_claim":
+                continue
+            values = {"measured": ledger.argument(call, 1, "measured"), "outside": ledger.argument(call, 99, "outside")}
+            found += [
+                f"cell {index}: {name} is {ast.unparse(value)}, which no computation can change"
+                for name, value in values.items()
+                if value is not None
+                and not (name == "outside" and ast.unparse(value) == "None")
+                and is_constant(value, bound)
+            ]
+    return found
+
+
+def code_sources(notebook):
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_measurements_are_computed(chapter, ledger):
+    assert literal_measurements(code_sources(read(chapter)), ledger) == []
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [
+        "True",
+        "not False",
+        "1 == 1",
+        "1 + 1 < 3",
+        "bool(1)",
+        "all([True, True])",
+        "torch.tensor(True)",
+        "np.bool_(True)",
+        "torch.tensor(True).all()",
+        "x.sum() > 0 or True",
+        "x == x",
+        "ok",
+        "d_k == 64",
+        "True if x.any() else True",
+        "(y := True)",
+    ],
+)
+def test_a_literal_measurement_is_seen(measured, ledger):
+    cells = ["import torch\nd_k = 64\nok = not False", f'%time\ncheck_claim("a", {measured}, "so")']
+    assert len(literal_measurements(cells, ledger)) == 1
+    outside = [*cells[:1], f'check_claim("a", x.any(), "so", outside={measured})']
+    assert len(literal_measurements(outside, ledger)) == 1
+    by_name = [*cells[:1], f'companion.book.check.check_claim(claim_id="a", evidence="so", measured={measured})']
+    assert len(literal_measurements(by_name, ledger)) == 1
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [
+        "x.all()",
+        "math.exp(0.73 / 8) > 2",
+        "d_k < width",
+        "found",
+        "any(row for row in table)",
+        "ok and x.any()",
+        "abs(a) < 1",
+    ],
+)
+def test_a_computed_measurement_is_let_through(measured, ledger):
+    cells = ["found = False\nfor row in table:\n    found = True\nok = x > 0\nd_k, width = 64, len(x)"]
+    assert literal_measurements([*cells, f'check_claim("a", {measured}, "so", outside=None)'], ledger) == []
+
+
+# --- each claim is settled once --------------------------------------------------------------------------------------
+
+ENTRY = {
+    "id": "a-b",
+    "chapter": "one",
+    "claim": "C.",
+    "verdict": "holds",
+    "kind": "math",
+    "documents": 2,
+    "evidence": "E.",
+}
+
+
+def entry(ledger, **changes):
+    return ledger.Claim(**{**ENTRY, **changes})
+
+
+def test_each_claim_of_a_finished_chapter_is_settled_once(ledger, chapters):
+    settled = {chapter: ledger.settlements(read(chapter).cells) for chapter in chapters}
+    assert ledger.problems(real_ledger(ledger).claims, settled) == []
+
+
+def test_settlements_are_found_by_function_id_and_source(ledger):
+    cells = [
+        {"cell_type": "markdown", "source": 'check_claim("text", x, "")'},
+        {
+            "cell_type": "code",
+            "source": ["%matplotlib inline\n", 'check_claim(\n    "a", x, "")\n', 'cite_claim("b", "k", "")'],
+        },
+        {"cell_type": "code", "source": 'cite_claim(claim_id="c", bibkey="k", says="")\ncheck_claim(name, x, "")'},
+    ]
+    assert [(item.claim_id, item.function, item.cell, item.bibkey) for item in ledger.settlements(cells)] == [
+        ("a", "check_claim", 1, ""),
+        ("b", "cite_claim", 1, "k"),
+        ("c", "cite_claim", 2, "k"),
+        ("", "check_claim", 2, ""),
+    ]
+
+
+def test_a_claim_that_is_not_settled_or_twice_or_unknown_is_seen(ledger):
+    claims = [entry(ledger), entry(ledger, id="other", chapter="two"), entry(ledger, id="gone", dropped="No use.")]
+    once = ledger.Settlement("a-b", "check_claim", 3)
+    assert ledger.problems(claims, {"one": [once]}) == []
+    assert ledger.problems(claims, {"one": []}) == ["a-b is not settled, though its chapter one is finished"]
+    again = ledger.Settlement("a-b", "cite_claim", 5)
+    assert ledger.problems(claims, {"one": [once], "three": [again]}) == [
+        "a-b is settled more than once: one, cell 3; three, cell 5"
+    ]
+    unknown = [once, ledger.Settlement("a-c", "check_claim", 4), ledger.Settlement("", "cite_claim", 6)]
+    assert ledger.problems(claims, {"one": unknown}) == [
+        "one, cell 4: check_claim names a-c, which is not in the ledger",
+        "one, cell 6: cite_claim takes the claim's id as a literal text",
+    ]
+    dropped = [once, ledger.Settlement("gone", "cite_claim", 7)]
+    assert ledger.problems(claims, {"one": dropped}) == ["gone is dropped, but settled in one, cell 7"]
+
+
+# --- the file --------------------------------------------------------------------------------------------------------
+
+
+def text_of(*entries, total=3):
+    lines = [f"total: {total}", "documents: 5", "claims:"]
+    for number, changes in enumerate(entries):
+        fields = {**ENTRY, "id": f"e{number}", **changes}
+        lines.append("- {" + ", ".join(f"{key}: {value}" for key, value in fields.items() if value is not None) + "}")
+    return "\n".join(lines)
+
+
+def test_the_ledger_is_complete(ledger):
+    assert real_ledger(ledger).claims
+
+
+def test_a_good_ledger_is_read(ledger):
+    conditions = {"verdict": "holds-with-conditions", "conditions": "Small x."}
+    found = ledger.parse_ledger(text_of({}, conditions, {"verdict": "wrong", "correct": "R."}))
+    assert [claim.conditions for claim in found.claims] == ["", "Small x.", ""]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"evidence": None}, "entry e0 of the ledger has no field evidence"),
+        ({"remark": "x"}, "an unknown field remark"),
+        ({"claim": "''"}, "an empty claim"),
+        ({"id": "Not_So"}, "id 'Not_So', which is not lower-case words"),
+        ({"verdict": "true-ish"}, "verdict 'true-ish', which is none of holds"),
+        ({"kind": "guess"}, "kind 'guess', which is none of math"),
+        ({"documents": 6}, "documents 6, which is not a number from 1 to 5"),
+        ({"documents": "true"}, "documents True, which is not a number"),
+        ({"verdict": "holds-with-conditions"}, "verdict holds-with-conditions, which needs conditions"),
+        ({"verdict": "wrong"}, "verdict wrong, which needs correct"),
+        ({"verdict": "outdated"}, "verdict outdated, which needs correct"),
+        ({"correct": "R."}, "verdict holds, which has no correct"),
+        ({"conditions": "C."}, "verdict holds, which has no conditions"),
+    ],
+)
+def test_an_entry_that_is_not_complete_is_refused(ledger, changes, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        ledger.parse_ledger(text_of(changes))
+
+
+def test_a_ledger_with_a_doubled_entry_or_too_many_is_refused(ledger):
+    with pytest.raises(ValueError, match=r"one entry in the ledger: got two of same\. Remove one"):
+        ledger.parse_ledger(text_of({"id": "same"}, {"id": "same"}))
+    with pytest.raises(ValueError, match="at most total=1 entries: got 2"):
+        ledger.parse_ledger(text_of({}, {}, total=1))
+    with pytest.raises(ValueError, match="a mapping of total, documents and claims"):
+        ledger.parse_ledger("- {id: a}")
+
+
+def test_counts_are_by_chapter_and_verdict(ledger):
+    found = ledger.parse_ledger(text_of({}, {"chapter": "two"}, {"verdict": "wrong", "correct": "R."}, total=9))
+    words = ("total", "documents", "all", "holds", "one", "one holds", "one wrong", "two wrong")
+    assert [ledger.count(found, word) for word in words] == [9, 5, 3, 2, 2, 1, 1, 0]
+    with pytest.raises(ValueError, match=r"a chapter \(one, two\).*got 'three'"):
+        ledger.count(found, "three holds")
+
+
+# --- sources ---------------------------------------------------------------------------------------------------------
+
+
+def bibliography():
+    return parse_string((BOOK / "references.bib").read_text("utf8"), "bibtex").entries
+
+
+def is_isbn(text):
+    """Whether a text is an ISBN of 10 or 13 digits with a right check digit."""
+    digits = [
+        10 if sign == "X" else int(sign) for sign in re.sub(r"[\s-]", "", text.upper()) if sign.isdigit() or sign == "X"
+    ]
+    if len(digits) == 13:
+        return sum(digit * (1, 3)[place % 2] for place, digit in enumerate(digits)) % 10 == 0
+    return len(digits) == 10 and sum(digit * (10 - place) for place, digit in enumerate(digits)) % 11 == 0
+
+
+def locator_problems(key, fields):
+    """Say what keeps a reader from finding a source: no locator, or one that has not the form of its kind."""
+    forms = {
+        "doi": r"10\.\d{4,9}/\S+",
+        "eprint": r"\d{4}\.\d{4,5}(v\d+)?|[a-z-]+(\.[A-Z]{2})?/\d{7}",
+        "url": r"https?://[^\s/]+\.[^\s/]+(/\S*)?",
+    }
+    fields = {name.lower(): value for name, value in fields.items()}
+    given = [name for name in (*forms, "isbn") if fields.get(name)]
+    if not given:
+        return [f"{key} has no doi, eprint, url or isbn"]
+    found = [
+        f"{key}: {name} {fields[name]!r} has not its form"
+        for name in forms
+        if name in given and not re.fullmatch(forms[name], fields[name])
+    ]
+    if "isbn" in given and not is_isbn(fields["isbn"]):
+        found.append(f"{key}: isbn {fields['isbn']!r} has not its form")
+    if "eprint" in given and fields.get("archiveprefix", "").lower() != "arxiv":
+        found.append(f"{key}: an eprint needs archiveprefix = {{arXiv}}")
+    address = fields.get("url", "")
+    for host, name in (("arxiv.org/abs/", "eprint"), ("doi.org/", "doi")):
+        if host in address and fields.get(name, address.split(host)[1]) != address.split(host)[1]:
+            found.append(f"{key}: its url and its {name} name two works")
+    return found
+
+
+def test_each_source_can_be_found():
+    entries = bibliography()
+    assert entries
+    assert [problem for key, entry in entries.items() for problem in locator_problems(key, dict(entry.fields))] == []
+
+
+def test_each_cited_source_is_in_the_bibliography(chapter, ledger):
+    cited = [item for item in ledger.settlements(read(chapter).cells) if item.function == "cite_claim"]
+    assert [item for item in cited if item.bibkey not in bibliography()] == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"title": "T"}, "k has no doi, eprint, url or isbn"),
+        ({"doi": "https://doi.org/10.1/x"}, "k: doi 'https://doi.org/10.1/x' has not its form"),
+        ({"eprint": "arXiv:1706.03762", "archiveprefix": "arXiv"}, "k: eprint 'arXiv:1706.03762' has not its form"),
+        ({"eprint": "1706.03762"}, "k: an eprint needs archiveprefix = {arXiv}"),
+        ({"url": "example"}, "k: url 'example' has not its form"),
+        ({"isbn": "978-0-306-40615-8"}, "k: isbn '978-0-306-40615-8' has not its form"),
+        (
+            {"eprint": "1706.03762", "archiveprefix": "arXiv", "url": "https://arxiv.org/abs/1706.03763"},
+            "k: its url and its eprint name two works",
+        ),
+        ({"doi": "10.1000/a", "url": "https://doi.org/10.1000/b"}, "k: its url and its doi name two works"),
+    ],
+)
+def test_a_source_that_cannot_be_found_is_seen(fields, message):
+    assert locator_problems("k", fields) == [message]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"doi": "10.1162/neco.1997.9.8.1735"},
+        {"Eprint": "1706.03762", "archivePrefix": "arXiv", "url": "https://arxiv.org/abs/1706.03762"},
+        {"url": "https://example.org/a/b?c=d"},
+        {"isbn": "978-0-306-40615-7"},
+        {"isbn": "0-306-40615-2"},
+    ],
+)
+def test_a_source_that_can_be_found_is_let_through(fields):
+    assert locator_problems("k", fields) == []
+
+
+# --- boxes -----------------------------------------------------------------------------------------------------------
+
+BOX = re.compile(r"^(?P<fence>:{3,}|`{3,})\{admonition\} (?P<title>.+)\n(?P<options>(?::[\w-]+:.*\n)+)", re.MULTILINE)
+
+
+def box_problems(claims, texts):
+    """Hold the boxes *Often said, not so* of finished chapters to the claims that are wrong or outdated."""
+    found, boxes = [], {}
+    for chapter, text in texts.items():
+        named = set(re.findall(r"^:name: not-so-(\S+)$", text, re.MULTILINE))
+        for match in BOX.finditer(text):
+            name = re.search(r"^:name: not-so-(\S+)$", match["options"], re.MULTILINE)
+            if match["title"].strip() == "Often said, not so" and not name:
+                found.append(f"{chapter}: a box has no name not-so-<claim>")
+            if name and match["title"].strip() == "Often said, not so" and ":class: often-said\n" in match["options"]:
+                boxes.setdefault(name[1], []).append(chapter)
+                named.discard(name[1])
+        found += [
+            f"{chapter}: not-so-{name} is not an admonition `Often said, not so` of class often-said" for name in named
+        ]
+    false = {claim.id: claim for claim in claims if claim.verdict in ("wrong", "outdated") and not claim.dropped}
+    found += [f"not-so-{name} has no claim that is wrong or outdated" for name in boxes if name not in false]
+    found += [f"{name} has {len(where)} boxes" for name, where in boxes.items() if len(where) > 1]
+    found += [f"{claim.id} has no box" for claim in false.values() if claim.chapter in texts and claim.id not in boxes]
+    return found
+
+
+def test_each_wrong_claim_has_its_box(ledger, chapters):
+    texts = {chapter: (BOOK / f"{chapter}.md").read_text("utf8") for chapter in chapters}
+    assert box_problems(real_ledger(ledger).claims, texts) == []
+
+
+def box(name, *, title="Often said, not so", kind="often-said"):
+    return f"Text.\n\n:::{{admonition}} {title}\n:class: {kind}\n:name: {name}\nIt is said.\n:::\n"
+
+
+def test_a_box_without_its_claim_and_a_claim_without_its_box_are_seen(ledger):
+    claims = [entry(ledger, verdict="wrong", correct="R."), entry(ledger, id="fine")]
+    good = box("not-so-a-b")
+    assert box_problems(claims, {"one": good}) == []
+    assert box_problems(claims, {"two": ""}) == []
+    assert box_problems(claims, {"one": "Text."}) == ["a-b has no box"]
+    assert box_problems(claims, {"one": good + box("not-so-fine")}) == [
+        "not-so-fine has no claim that is wrong or outdated"
+    ]
+    assert box_problems(claims, {"one": good + good}) == ["a-b has 2 boxes"]
+    form = "one: not-so-a-b is not an admonition `Often said, not so` of class often-said"
+    assert box_problems(claims, {"one": box("not-so-a-b", title="Note")}) == [form, "a-b has no box"]
+    assert box_problems(claims, {"one": box("not-so-a-b", kind="tip")}) == [form, "a-b has no box"]
+    assert box_problems(claims, {"one": good + box("other")}) == ["one: a box has no name not-so-<claim>"]
