@@ -498,7 +498,7 @@ def test_the_site_is_built_again_when_an_input_the_address_or_a_page_changes(scr
     (tmp_path / "book" / "__pycache__" / "x.pyc").write_text("a cache is no input", "utf-8")
     assert build_site.state("") == states[0]
     states.append(build_site.state("owner/name"))
-    for changed in ("book/attention.ipynb", "_config.yml", "_build/html/index.html"):
+    for changed in ("book/attention/index.ipynb", "_config.yml", "_build/html/index.html"):
         (tmp_path / changed).write_text("new", "utf-8")
         states.append(build_site.state(""))
     (tmp_path / "book" / "attention.ipynb").rename(tmp_path / "book" / "masks.ipynb")

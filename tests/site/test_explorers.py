@@ -10,11 +10,11 @@ import re
 
 import pytest
 import torch
-from tests.site.accessibility import axe_faults
-from tests.site.checks import CHECKS, MODULES
-from tests.site.browser import figures, put, shown
 
 from companion.explorers import AttentionMap, AttentionWalk, SoftmaxExplorer
+from tests.site.accessibility import axe_faults
+from tests.site.browser import figures, put, shown
+from tests.site.checks import CHECKS, MODULES
 
 pytestmark = pytest.mark.browser
 SLOW_MS = 100  # a step takes a few; a control that takes more than this feels stuck

@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+
 from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser
@@ -413,7 +414,7 @@ def test_an_interview_works_from_a_folder_on_disk_and_where_storage_is_refused(b
 def test_the_live_lab_shows_a_text_in_place_of_dead_controls(mock):
     box = mock.locator(".admonition.live-lab")
     assert box.count() == 1
-    assert "book/mock-interview.ipynb" in box.inner_text()
+    assert "book/interview/mock-interview.ipynb" in box.inner_text()
     cell = mock.locator(".cell.tag_live-lab")
     assert cell.locator(".cell_input").count() == 1
     assert cell.locator(".cell_output").count() == 0

@@ -5,13 +5,13 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from tests.tools.mistakes import as_written, refused
 
 from companion.encoder import EncoderLayer
 from companion.feedforward import FeedForward, SwiGLU
 from companion.norm import LayerNorm, SequenceBatchNorm, layer_norm, rms_norm
 from companion.practice import exercises, inputs
 from companion.practice.checker import check
+from tests.tools.mistakes import as_written, refused
 
 BY_NAME = {exercise.name: exercise for exercise in exercises("add-norm")}
 

@@ -2,7 +2,6 @@
 
 import torch
 import torch.nn.functional as F
-from tests.tools.mistakes import as_written, refused
 
 from companion import cost, masks
 from companion.config import base
@@ -11,6 +10,7 @@ from companion.embedding import TokenEmbedding
 from companion.practice import exercises, inputs
 from companion.practice.checker import check
 from companion.transformer import shift_right
+from tests.tools.mistakes import as_written, refused
 
 BY_NAME = {exercise.name: exercise for exercise in exercises("architecture")}
 

@@ -4,13 +4,13 @@ import math
 
 import pytest
 import torch
-from tests.tools.mistakes import as_written, refused
 
 from companion import cost
 from companion.config import ModelConfig
 from companion.efficient import online_softmax_sum
 from companion.practice import exercises, inputs
 from companion.practice.checker import check
+from tests.tools.mistakes import as_written, refused
 
 BY_NAME = {exercise.name: exercise for exercise in exercises("complexity")}
 

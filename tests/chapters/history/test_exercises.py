@@ -4,11 +4,11 @@ import math
 
 import pytest
 import torch
-from tests.tools.mistakes import as_written, refused
 from torch import nn
 
 from companion.practice import exercises, inputs
 from companion.recurrent import AdditiveAttention, ElmanCell, GRUCell, LSTMCell
+from tests.tools.mistakes import as_written, refused
 
 BY_NAME = {exercise.name: exercise for exercise in exercises("history")}
 

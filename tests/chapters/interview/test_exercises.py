@@ -6,7 +6,6 @@ import re
 
 import pytest
 import torch
-from tests.tools.mistakes import as_written, refused
 from torch import nn
 
 from companion.book.topics import TOPICS as BOOK_TOPICS
@@ -20,6 +19,7 @@ from companion.practice.definition import Case, Exercise, Mistake
 from companion.practice.inputs import Draw, Stream
 from companion.practice.plan import steps, tier_of
 from companion.practice.unchanged import is_as_given, statements
+from tests.tools.mistakes import as_written, refused
 
 BY_NAME = {exercise.name: exercise for exercise in exercises()}
 NEW = (*exercises("exercises"), *exercises("debugging"))

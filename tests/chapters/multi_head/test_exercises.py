@@ -4,12 +4,12 @@ import math
 
 import pytest
 import torch
-from tests.tools.mistakes import as_written, refused
 
 from companion.interpret import head_contributions, head_importance
 from companion.multihead import MultiHeadAttention, merge_heads, repeat_heads, split_heads
 from companion.practice import exercises, inputs
 from companion.practice.checker import check
+from tests.tools.mistakes import as_written, refused
 
 BY_NAME = {exercise.name: exercise for exercise in exercises("multi-head")}
 

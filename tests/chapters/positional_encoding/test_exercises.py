@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from tests.tools.mistakes import as_written, refused
 
 from companion.positional import ALiBi, encode, relative_shift, rotate, rotation, t5_bucket
 from companion.practice import exercises, inputs
 from companion.practice.checker import check
+from tests.tools.mistakes import as_written, refused
 
 BY_NAME = {exercise.name: exercise for exercise in exercises("positional-encoding")}
 

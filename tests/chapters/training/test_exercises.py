@@ -3,12 +3,12 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from tests.tools.mistakes import as_written, refused
 from torch import nn
 
 from companion.practice import exercises, inputs
 from companion.practice.checker import check
 from companion.training import clip_gradients, paper_adam, summed_loss, warmup_schedule
+from tests.tools.mistakes import as_written, refused
 
 BY_NAME = {exercise.name: exercise for exercise in exercises("training")}
 

@@ -1,4 +1,4 @@
-"""Exercises of the chapter on residuals, norms and the feed-forward network (book/add-norm.ipynb), easy ones first."""
+"""Exercises of the chapter on residuals, norms and the feed-forward network (book/add-norm), easy ones first."""
 
 from companion.chapters.add_norm.exercises.backward import FOLD_GAIN, LAYER_NORM_BACKWARD
 from companion.chapters.add_norm.exercises.blocks import FEED_FORWARD, NORM_ORDER, SWIGLU

@@ -1,4 +1,4 @@
-"""Exercises of the chapter on the whole architecture (book/architecture.ipynb), in order of difficulty."""
+"""Exercises of the chapter on the whole architecture (book/architecture), in order of difficulty."""
 
 from companion.chapters.architecture.exercises.count import COUNT_PARAMETERS
 from companion.chapters.architecture.exercises.decode import GREEDY_DECODE

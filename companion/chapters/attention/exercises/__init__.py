@@ -1,4 +1,4 @@
-"""Exercises of the chapter on scaled dot-product attention (book/attention.ipynb), in order of difficulty."""
+"""Exercises of the chapter on scaled dot-product attention (book/attention), in order of difficulty."""
 
 from companion.chapters.attention.exercises.backward import ATTENTION_BACKWARD
 from companion.chapters.attention.exercises.forward import ATTENTION

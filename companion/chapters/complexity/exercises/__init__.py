@@ -1,4 +1,4 @@
-"""Exercises of the chapter on complexity (book/complexity.ipynb), in order of difficulty."""
+"""Exercises of the chapter on complexity (book/complexity), in order of difficulty."""
 
 from companion.chapters.complexity.exercises.bounds import LEAST_TIME, WRITING_FLOPS
 from companion.chapters.complexity.exercises.counts import CACHE_BYTES, CROSSING, LAYER_FLOPS

@@ -1,4 +1,4 @@
-"""Exercises of the chapter on what came before attention (book/history.ipynb), in order of difficulty."""
+"""Exercises of the chapter on what came before attention (book/history), in order of difficulty."""
 
 from companion.chapters.history.exercises.align import ADDITIVE_CONTEXT
 from companion.chapters.history.exercises.gated import GRU_STEP, LSTM_STEP

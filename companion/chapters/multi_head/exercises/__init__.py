@@ -1,4 +1,4 @@
-"""Exercises of the chapter on multi-head attention (book/multi-head.ipynb), in order of difficulty."""
+"""Exercises of the chapter on multi-head attention (book/multi-head), in order of difficulty."""
 
 from companion.chapters.multi_head.exercises.cut import MERGE_HEADS, REPEAT_HEADS, SPLIT_HEADS
 from companion.chapters.multi_head.exercises.forward import MULTI_HEAD

@@ -1,4 +1,4 @@
-"""Exercises of the chapter on positional encoding (book/positional-encoding.ipynb), in order of difficulty."""
+"""Exercises of the chapter on positional encoding (book/positional-encoding), in order of difficulty."""
 
 from companion.chapters.positional_encoding.exercises.absolute import SHIFT_MATRIX, SINUSOIDAL_ENCODING
 from companion.chapters.positional_encoding.exercises.distance import ALIBI_BIAS, RELATIVE_SHIFT, T5_BUCKET

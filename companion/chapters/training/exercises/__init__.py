@@ -1,4 +1,4 @@
-"""Exercises of the chapter on training (book/training.ipynb), in order of difficulty."""
+"""Exercises of the chapter on training (book/training), in order of difficulty."""
 
 from companion.chapters.training.exercises.loss import READ_AND_SAY, SMOOTHED_LOSS
 from companion.chapters.training.exercises.optimizer import ADAM_STEPS, CLIP_GRADIENT, WARMUP_RATE
