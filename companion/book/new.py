@@ -128,9 +128,13 @@ def question(new: Writer) -> None:
     new.append(path, new.text("question.md"))
 
 
-ACTIONS: dict[str, Callable[[Writer], None]] = dict(
-    zip(KINDS, (chapter, page, explorer, exercise, question), strict=True)
-)
+ACTIONS: dict[str, Callable[[Writer], None]] = {
+    "chapter": chapter,
+    "page": page,
+    "explorer": explorer,
+    "exercise": exercise,
+    "question": question,
+}
 
 
 def create(what: str, name: str, root: Path = toc.CHECKOUT) -> list[Path]:
