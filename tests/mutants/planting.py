@@ -24,6 +24,8 @@ LEFT_OUT = shutil.ignore_patterns(
 )
 LEFT_BEHIND = ("BOOK_SITE", "JAXTYPING_DISABLE", "MPLBACKEND")  # a notebook shows its figures in Jupyter's own backend
 TIMEOUT = 300  # seconds for one mutant; the slowest re-executes a notebook
+# What every start of pytest imports here; a plugin of pytest must not be among it, nor what a test may change.
+WARM = ["torch.testing", "torch.fx.experimental.symbolic_shapes", "beartype", "matplotlib.pyplot", "nbformat", "pytest"]
 SETTINGS = ("pyproject.toml", "constraints.txt", "uv.lock")
 
 
@@ -39,7 +41,7 @@ class Outcome:
 def warm_processes() -> BaseContext:
     """Return a source of processes that have torch imported, which is most of the time of a mutant otherwise."""
     context = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
-    context.set_forkserver_preload(["torch", "torch.testing", "beartype", "matplotlib.pyplot", "pytest"])
+    context.set_forkserver_preload(WARM)
     return context
 
 
