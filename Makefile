@@ -24,7 +24,7 @@ help:
 	@echo 'make notebooks           execute the sources into notebooks  [NAME=attention]'
 	@echo 'make cards               write the flash cards, an Anki deck and a table, into _build/cards'
 	@echo 'make serve               serve the site on this computer  [PORT=8000]'
-	@echo 'make mutants             plant faults and see that the tests catch every one'
+	@echo 'make mutants             plant faults and see that the tests catch every one  [SAMPLE=60] [MINUTES=30] [RANDOM=40]'
 	@echo 'make learn               train the small tasks to their bars, with three seeds each, into measurements/learning'
 	@echo 'make bench               measure speed and memory against their bars, into measurements/speed'
 	@echo 'make layers              time a Transformer, an LSTM and single layers by length, into measurements/layers'
@@ -49,7 +49,7 @@ serve: book
 	@$(python) scripts/serve.py "$(PORT)"
 
 mutants: book
-	@$(python) scripts/environment.py run tests/mutants.py
+	@$(python) scripts/environment.py run -m tests.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(MINUTES),--time-limit $(MINUTES)) $(if $(RANDOM),--random $(RANDOM))
 
 learn:
 	@$(python) scripts/environment.py run scripts/learn.py
