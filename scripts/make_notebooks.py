@@ -11,8 +11,7 @@ from their order of appearance, and timings, kernel details and empty layout val
 tagged ``nbval-ignore-output`` (a timing) is kept from the stored notebook as long as its source is the same. Of a cell
 tagged ``live-lab`` only the text of its output is stored: its controls are dead without a kernel.
 
-At the end the questions of all notebooks go into ``book/questions.json`` (``make_questions.py``), and the drills of the
-package into ``book/drills.json`` (``make_drills.py``).
+At the end the drills of the package go into ``book/drills.json`` (``make_drills.py``).
 """
 
 import argparse
@@ -299,18 +298,16 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"\n{error}\n", file=sys.stderr)
             word = "failed, nothing written"
         print(f"{name:24} {word}, {time.perf_counter() - start:.1f} s", flush=True)
-    if not failed and (options.book.resolve().parent / "_toc.yml").exists():
-        failed += not collect("questions", options.book.resolve(), check=options.check)
     if not failed and options.book.resolve() == ROOT / "book":
-        failed += not collect("drills", ROOT / "book" / "drills.json", check=options.check)
+        failed += not collect_drills(ROOT / "book" / "drills.json", check=options.check)
     return 1 if failed else 0
 
 
-def collect(what: str, place: Path, *, check: bool) -> bool:
-    """Write or compare ``questions.json`` or ``drills.json``, and say so; False where that fails."""
-    collector = runpy.run_path(str(ROOT / "scripts" / f"make_{what}.py"))["make"]
+def collect_drills(path: Path, *, check: bool) -> bool:
+    """Write or compare ``drills.json``, and say so; False where that fails."""
+    make_drills = runpy.run_path(str(ROOT / "scripts" / "make_drills.py"))["make"]
     try:
-        print(f"{what + '.json':24} {collector(place, check=check)}", flush=True)
+        print(f"{path.name:24} {make_drills(path, check=check)}", flush=True)
     except ValueError as error:
         print(f"\n{error}\n", file=sys.stderr)
         return False

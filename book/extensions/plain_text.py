@@ -1,19 +1,18 @@
 """Interview questions as plain Markdown: what only the site understands becomes words.
 
-A question is written in MyST Markdown, with roles such as ``{cite:t}`vaswani2017attention` ``. A flash card, a widget
-in a notebook and ``book/questions.json`` know no roles, so here each of them becomes the words that the page would
-show: a citation its authors and year, a reference the title that it points to. Mathematics and code stay as they are.
+A question is written in MyST Markdown, with roles such as ``{cite:t}`vaswani2017attention` ``. A flash card knows no
+roles, so here each of them becomes the words that the page would show: a citation its authors and year, a reference the
+title that it points to. Mathematics and code stay as they are.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from pybtex.database import Entry, parse_file
-from questions import KINDS, LEVELS, Question, read_book, topic_title
+from questions import Question, read_book
 
 _ROLE = re.compile(r"\{(?P<role>[a-z][\w:-]*)\}(?P<ticks>`+)(?P<text>.+?)(?P=ticks)", re.DOTALL)
 _CODE = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n.*?^(?P=fence)`*[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -147,16 +146,3 @@ def plain_book(book: Path) -> list[Question]:
     """
     words = Words(book)
     return [plain_question(question, words) for question in read_book(book)]
-
-
-def as_json(book: Path) -> str:
-    """Write the questions of a book as the text of ``book/questions.json``: the same bytes for the same notebooks."""
-    questions = plain_book(book)
-    topics = dict.fromkeys(question.topic for question in questions)
-    data = {
-        "kinds": list(KINDS),
-        "levels": {str(level): word for level, word in LEVELS.items()},
-        "topics": {topic: topic_title(topic) for topic in topics},
-        "questions": [asdict(question) for question in questions],
-    }
-    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"

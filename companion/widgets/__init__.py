@@ -11,7 +11,6 @@ from companion.widgets.explorer import Explorer
 from companion.widgets.heads import HeadGrid, HeadSizes, HeadSwitches
 from companion.widgets.history import AlignmentView, GradientProduct, MemoryCell
 from companion.widgets.masks import MaskExplorer
-from companion.widgets.mock_interview import MockInterview, draw, interview_questions
 from companion.widgets.norms import DepthExplorer, NormExplorer
 from companion.widgets.positions import DistanceBiasExplorer, RotaryExplorer, SinusoidExplorer
 from companion.widgets.softmax import ScalingExplorer, SoftmaxExplorer
@@ -33,7 +32,6 @@ __all__ = [
     "HeadSwitches",
     "MaskExplorer",
     "MemoryCell",
-    "MockInterview",
     "NormExplorer",
     "ParameterCounter",
     "PathExplorer",
@@ -44,6 +42,4 @@ __all__ = [
     "SoftmaxExplorer",
     "TranslatorView",
     "VisibilityExplorer",
-    "draw",
-    "interview_questions",
 ]

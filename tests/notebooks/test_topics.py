@@ -7,7 +7,6 @@ from pathlib import Path
 
 from companion.exercises import exercises, plan
 from companion.topics import TOPICS, topic_title
-from companion.widgets import MockInterview
 
 BOOK = Path(__file__).parents[2] / "book"
 
@@ -33,9 +32,8 @@ def test_nothing_but_the_package_holds_the_names():
     assert found == {"topics.py"}
 
 
-def test_every_topic_of_a_question_an_item_and_a_drill_has_a_name():
-    stored = json.loads((BOOK / "questions.json").read_text("utf8"))
-    assert stored["topics"].items() <= TOPICS.items()
+def test_every_topic_of_a_question_an_item_and_a_drill_has_a_name(questions):
+    assert {question.topic for question in questions.read_book(BOOK)} <= TOPICS.keys()
     assert {path.stem for path in (BOOK / "quiz").glob("*.yml")} <= TOPICS.keys()
     assert {step.topic for step in plan().steps} <= TOPICS.keys()
 
@@ -54,16 +52,3 @@ def test_cards_show_the_name_and_are_tagged_with_the_key(monkeypatch):
     made = importlib.import_module("cards").cards(BOOK)
     assert {card.fields[0].split(" · ")[0] for card in made} <= set(TOPICS.values())
     assert {card.topic for card in made} <= TOPICS.keys()
-
-
-def test_the_interview_in_a_notebook_offers_asks_and_reports_by_name():
-    interview = MockInterview(number=2, seed=0)
-    assert [box.description for box in interview.topics.boxes.values()] == [
-        topic_title(topic) for topic in dict.fromkeys(question["topic"] for question in interview.questions)
-    ]
-    interview.start()
-    question, _ = interview.steps[0]
-    assert f"({topic_title(question['topic'])}, " in interview.title.value
-    interview.rate(1)
-    interview.finish()
-    assert f">{topic_title(question['topic'])}</td>" in interview.results.value

@@ -1,9 +1,9 @@
-"""`book/questions.json` holds every question of the book, as plain Markdown, and is fresh."""
+"""The questions of the book as plain Markdown, for the flash cards."""
 
 import importlib
 import json
 import re
-import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -121,32 +121,11 @@ def test_a_role_without_words_is_refused(plain, small, text, message):
         plain.Words(small).plain(text, "a, q-x")
 
 
-def test_the_file_is_what_the_notebooks_give(plain):
-    fresh = plain.as_json(BOOK)
-    assert fresh == plain.as_json(BOOK)
-    assert (BOOK / "questions.json").read_bytes() == fresh.encode("utf8"), "run scripts/make_questions.py"
-
-
-def test_the_file_holds_every_question_of_every_chapter_once_and_no_role(questions, chapters):
-    stored = json.loads((BOOK / "questions.json").read_text("utf8"))
-    names = [question["name"] for question in stored["questions"]]
-    assert names == [found.name for name in chapters for found in questions.read_questions(BOOK / f"{name}.ipynb")]
-    assert set(stored["topics"]) == {question["topic"] for question in stored["questions"]}
-    assert re.search(r"\{[a-z:]+\}`", json.dumps(stored)) is None
-
-
-def test_a_file_that_is_not_fresh_is_refused_by_check_and_left_alone(small, capsys, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    script = importlib.import_module("make_questions")
-    assert script.main(["--book", str(small)]) == 0
-    assert script.main(["--book", str(small), "--check"]) == 0
-    (small / "questions.json").write_text("{}", "utf8")
-    assert script.main(["--book", str(small), "--check"]) == 1
-    assert "run `make notebooks`" in capsys.readouterr().err
-    assert (small / "questions.json").read_text("utf8") == "{}"
-
-
-def test_the_wheel_carries_the_file():
-    build = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["tool"]["hatch"]["build"]["targets"]
-    assert build["wheel"]["force-include"]["book/questions.json"] == "companion/questions.json"
-    assert "book/questions.json" in build["sdist"]["include"]
+def test_every_question_of_every_chapter_comes_once_and_without_a_role(plain, questions, chapters):
+    found = plain.plain_book(BOOK)
+    assert [question.name for question in found] == [
+        question.name for name in chapters for question in questions.read_questions(BOOK / f"{name}.ipynb")
+    ]
+    for question in found:
+        texts = [question.question, question.short, question.full, question.common_mistake]
+        assert re.search(r"\{[a-z:]+\}`", "\n".join(chain(texts, *question.follow_ups))) is None, question.name
