@@ -1,7 +1,7 @@
 """Interactive figures for the chapters: each class keeps its browser half in a ``.js`` file beside this one.
 
 How to write one stands in CONTRIBUTING; ``book/extensions/light_widgets.py`` shows them without a kernel. A live lab,
-such as ``MockInterview``, is made of plain ipywidgets and needs a kernel.
+such as ``TrainingLab``, is made of plain ipywidgets and needs a kernel.
 """
 
 from companion.widgets.architecture import ParameterCounter, TranslatorView, VisibilityExplorer
@@ -15,6 +15,7 @@ from companion.widgets.norms import DepthExplorer, NormExplorer
 from companion.widgets.positions import DistanceBiasExplorer, RotaryExplorer, SinusoidExplorer
 from companion.widgets.softmax import ScalingExplorer, SoftmaxExplorer
 from companion.widgets.training import AdamSteps, CurveClinic, ScheduleExplorer
+from companion.widgets.training_lab import TrainingLab
 
 __all__ = [
     "AdamSteps",
@@ -40,6 +41,7 @@ __all__ = [
     "ScheduleExplorer",
     "SinusoidExplorer",
     "SoftmaxExplorer",
+    "TrainingLab",
     "TranslatorView",
     "VisibilityExplorer",
 ]
