@@ -82,14 +82,15 @@ class TrainingLab(ipywidgets.VBox):
         self.trainer: Trainer | None = None
         self.task: asyncio.Task | None = None
         wide = {"style": {"description_width": "6em"}, "layout": {"width": "14em"}}
-        given = {"d_model": d_model, "n_heads": n_heads, "n_layers": n_layers, "steps": steps, "seed": seed}
-        self.settings = {name: ipywidgets.IntText(value, description=name, **wide) for name, value in given.items()}
-        self.settings["rate"] = ipywidgets.FloatText(rate, step=1e-3, description="rate", **wide)
-        self.buttons = {}
-        for name in ("train", "stop", "reset"):
+        sizes = {"d_model": d_model, "n_heads": n_heads, "n_layers": n_layers}
+        self.settings, self.buttons = {}, {}
+        for name, value in (sizes | {"rate": rate, "steps": steps, "seed": seed}).items():
+            field = ipywidgets.FloatText if name == "rate" else ipywidgets.IntText
+            self.settings[name] = field(value, description=name, **wide)
+        for name, press in {"train": self.train, "stop": self.stop, "reset": self.reset}.items():
             self.buttons[name] = ipywidgets.Button(description=name.capitalize())
-            self.buttons[name].on_click(lambda _, press=getattr(self, name): press())
-        self.progress = ipywidgets.IntProgress(description="steps", layout={"width": "30em"})
+            self.buttons[name].on_click(lambda _, press=press: press())
+        self.progress = ipywidgets.IntProgress(style={"description_width": "6em"}, layout={"width": "30em"})
         self.message, self.figure = ipywidgets.HTML(), ipywidgets.Image(format="png", layout={"max_width": "100%"})
         form = ipywidgets.Box(list(self.settings.values()), layout={"flex_flow": "row wrap"})
         buttons = ipywidgets.HBox(list(self.buttons.values()))
@@ -119,7 +120,7 @@ class TrainingLab(ipywidgets.VBox):
         given = {name: control.value for name, control in self.settings.items()}
         for name, (least, most) in LIMITS.items():
             if not least <= given[name] <= most:
-                raise ValueError(f"{name} lies between {least} and {most}: got {given[name]}. Choose one in that range.")
+                raise ValueError(f"{name} lies between {least} and {most}: got {given[name]}. Use one in that range.")
         width, steps, seed = given["d_model"], given["steps"], given["seed"]
         sizes = {"d_model": width, "n_heads": given["n_heads"], "n_layers": given["n_layers"], "d_ff": 2 * width}
         model = Transformer(toy(len(self.words), **sizes), seed=seed).to(self.device, torch.float32)
@@ -127,7 +128,8 @@ class TrainingLab(ipywidgets.VBox):
         batches = Batches(self.items, pairs_batch, tokens=1250, seed=seed)
         adam = paper_adam(model.parameters())
         self.trainer = Trainer(model, pairs_loss(padding=0), batches, optimizer=adam, schedule=rate, clip=1.0)
-        self.progress.max, self.progress.value = steps, 0
+        self.progress.max = steps
+        self._count()
 
     def train(self) -> None:
         """Begin, or go on where it was stopped; what is wrong with a setting is said in the lab."""
@@ -153,7 +155,8 @@ class TrainingLab(ipywidgets.VBox):
     def reset(self) -> None:
         """Forget the model, so that the settings can be changed."""
         self.task = self.trainer = None
-        self.progress.value, self.message.value, self.figure.value = 0, "", b""
+        self.message.value, self.figure.value = "", b""
+        self._count()
         self._offer()
 
     def advance(self, steps: int = 1) -> None:
@@ -166,7 +169,7 @@ class TrainingLab(ipywidgets.VBox):
             self.prepare()
         for _ in range(min(steps, self.progress.max - self.step)):
             self.trainer.step()
-            self.progress.value = self.step
+            self._count()
             if self.step % self.every == 0 or self.finished:
                 self.show()
 
@@ -183,6 +186,9 @@ class TrainingLab(ipywidgets.VBox):
             if self.task in (mine, None):
                 self.task = None
                 self._offer()
+
+    def _count(self) -> None:
+        self.progress.value, self.progress.description = self.step, f"step {self.step}"
 
     def _offer(self) -> None:
         """Enable what can be pressed and changed now."""
@@ -210,7 +216,12 @@ class TrainingLab(ipywidgets.VBox):
         return [table for name, table in found.items() if "cross" in name][-1][0].mean(0).cpu()
 
     def draw(self, curve: plots.Axes, attention: plots.Axes) -> None:
-        """Draw the loss so far and the map of the sentence; a row is named by the source words that it translates."""
+        """Draw the loss so far and the attention map of the sentence.
+
+        Args:
+            curve: where to draw the loss.
+            attention: where to draw the map; a row is named by the source words that its word translates.
+        """
         history, (source, _) = self.trainer.history, self.test[self.sentence]
         plots.draw_curves(curve, history.step, {"loss": history.loss}, xlabel="step", ylabel="nats", markers=False)
         curve.set(yscale="log", xlim=(0, self.progress.max), ylim=LOSSES)
