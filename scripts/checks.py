@@ -53,8 +53,8 @@ def pytest(
     command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-rs", f"--junit-xml={report}", *arguments]
     code, output = run_logged(command, log, extra, seconds)
     if code is None:
-        done = output.rstrip().rpartition("[")[2].partition("%")[0].strip()
-        return True, f"stopped after {seconds:.0f} s, {done if done.isdecimal() else 0}% done: `make test` runs all"
+        done = re.findall(r"\[ *(\d+)%\]", output) or ["0"]
+        return True, f"stopped after {seconds:.0f} s, {done[-1]}% done or more: `make test` runs all"
     if code == NO_TESTS:
         return False, "no tests found"
     if not report.exists():

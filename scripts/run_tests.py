@@ -55,15 +55,11 @@ def runs(browser: str | None, outside: Path) -> list[Run]:
     wheel = {"PYTHONPATH": str(outside / "packages")}
     judge = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests/unit").glob("test_exercises*.py"))]
     others = ["tests", *(f"--ignore={path}" for path in ("tests/site", "tests/notebooks", *judge))]
+    stored = ["--nbval", "-p", "no:cacheprovider", outside / "book"]
     everything = [
         Run("The site in a browser", "browser", ["tests/site"], chrome),
         Run("Notebooks agree with sources and ledger", "chapters", ["tests/notebooks"], chrome),
-        Run(
-            "Notebooks give their stored outputs",
-            "notebooks",
-            ["--nbval", "-p", "no:cacheprovider", outside / "book"],
-            wheel,
-        ),
+        Run("Notebooks give their stored outputs", "notebooks", stored, wheel),
         Run("Unit, parity, layers, set-up", "unit", others, chrome),
         Run("Exercises and how answers are judged", "exercises", judge, chrome),
         Run("Unit, parity as a reader runs them", "reader", ["tests/unit", "tests/parity", *as_a_reader()], chrome),
