@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from scripts import build_site, find_browser
+
 ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("BOOK_SITE", ROOT / "_build" / "html"))
 THEMES = ("light", "dark")
@@ -33,7 +35,7 @@ QUIET = [
     "--no-pings",
 ]
 
-sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]  # the second for what these tests share
+sys.path.insert(0, str(Path(__file__).parent))  # for what these tests share
 pytest.register_assert_rewrite("explorers")
 
 
@@ -67,8 +69,6 @@ def out_of_date() -> str | None:
         return f"there is no site in {SITE}: run `make book` first."
     stamp = SITE.parent / "site.json"
     if stamp.exists():
-        import build_site
-
         made_from = json.loads(stamp.read_text("utf-8")).get("inputs")
         if made_from == build_site.digest(*(ROOT / name for name in build_site.INPUTS)):
             return None
@@ -117,12 +117,10 @@ def server(site: Path) -> Iterator[str]:
 
 def browser_path() -> str:
     """Return the path of Chromium or Chrome, or fail with what to do."""
-    import find_browser
-
     path = find_browser.find()
     if path is None:
         pytest.fail(
-            "no Chromium or Chrome: `python scripts/find_browser.py --install` installs one, CHROME_PATH names one, "
+            "no Chromium or Chrome: `make test` installs one, CHROME_PATH names one, "
             "BROWSER=none leaves these tests out.",
             pytrace=False,
         )
