@@ -156,7 +156,7 @@ def diagnose(
     right = [_problem(exercise, *pair) is None for pair in zip(mine, wants, strict=True)]
     explained = {}
     for mistake in exercise.mistakes:
-        for function in (mistake.function, *mistake.also):
+        for function in exercise.wrong_answers[mistake.name]:
             count = _explains(exercise, function, cases, wants, mine, right)
             explained[mistake.name] = max(count, explained.get(mistake.name, 0))
     most = max(explained.values())
