@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from companion.exercises.definition import Case, Exercise, Mistake
+from companion.exercises.definition import Case, Edit, Exercise, Mistake
 from companion.exercises.draw import Draw
 
 F32, F64 = torch.float32, torch.float64
@@ -173,26 +173,14 @@ SWIGLU = Exercise(
 )
 
 
-def _norm_order(x: Tensor, w_1: Tensor, w_2: Tensor, pre: bool) -> Tensor:
-    return _layer(x, w_1, w_2, pre)
-
-
 def _norm(x: Tensor) -> Tensor:
     return torch.nn.functional.layer_norm(x, x.shape[-1:])
 
 
-def _layer(x: Tensor, w_1: Tensor, w_2: Tensor, pre: bool, *, how: str = "right") -> Tensor:
-    """Two sub-layers with residual and norm, with one thing changed."""
-    pre = not pre if how == "swapped" else pre
-    start = x
+def _norm_order(x: Tensor, w_1: Tensor, w_2: Tensor, pre: bool) -> Tensor:
     for w in (w_1, w_2):
-        kept = start if how == "old residual" else x
-        if pre:
-            normal = _norm(x)
-            x = (normal if how == "norm on the stream" else kept) + normal @ w
-        else:
-            x = _norm(x @ w) + kept if how == "norm of the branch" else _norm(kept + x @ w)
-    return _norm(x) if how == "final norm" and pre else x
+        x = x + _norm(x) @ w if pre else _norm(x + x @ w)
+    return x
 
 
 def _order_cases() -> list[Case]:
@@ -240,29 +228,33 @@ NORM_ORDER = Exercise(
     mistakes=(
         Mistake(
             "orders-swapped",
-            lambda *given: _layer(*given, how="swapped"),
+            lambda x, w_1, w_2, pre: _norm_order(x, w_1, w_2, not pre),
             "You swapped the two orders: post-norm normalises the sum, pre-norm what the sub-layer reads.",
         ),
         Mistake(
             "norm-on-the-stream",
-            lambda *given: _layer(*given, how="norm on the stream"),
+            Edit("x + _norm(x) @ w", "_norm(x) + _norm(x) @ w"),
             "In pre-norm you added to the normalised vector. The residual carries the vector as it came.",
         ),
         Mistake(
             "norm-of-the-branch",
-            lambda *given: _layer(*given, how="norm of the branch"),
+            Edit("_norm(x + x @ w)", "x + _norm(x @ w)"),
             "In post-norm you normalised the output of the sub-layer alone. The norm acts on the sum. Some later "
             "models have your order, the paper has not.",
         ),
         Mistake(
             "old-residual",
-            lambda *given: _layer(*given, how="old residual"),
+            (
+                Edit("    for", "    start = x\n    for"),
+                Edit("x + _norm(x) @ w", "start + _norm(x) @ w"),
+                Edit("_norm(x + x @ w)", "_norm(start + x @ w)"),
+            ),
             "The residual of your second sub-layer starts at the input of the layer. It starts where the first "
             "sub-layer ended.",
         ),
         Mistake(
             "final-norm",
-            lambda *given: _layer(*given, how="final norm"),
+            Edit("return x", "return _norm(x) if pre else x"),
             "You normalised the end of a pre-norm layer. That norm stands once behind the whole stack.",
         ),
     ),
