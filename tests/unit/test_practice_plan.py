@@ -1,0 +1,151 @@
+"""The list of all drills of the book: every topic has one, and they go from easy to hard."""
+
+import itertools
+import re
+
+import pytest
+from practice import BY_NAME, toy
+
+from companion.exercises import exercises, plan
+from companion.exercises.plan import steps, tier_of
+from companion.topics import TOPICS as BOOK_TOPICS
+
+NEW = (*exercises("exercises"), *exercises("debugging"))
+
+
+TOPICS = {  # what interviewers ask for: each is practised by a drill of the book
+    "softmax": "softmax-stable",
+    "scaled scores": "scaled-scores",
+    "masked weights": "masked-weights",
+    "whole attention": "attention",
+    "causal mask": "causal-mask",
+    "padding mask": "padding-mask",
+    "softmax backward": "softmax-jacobian",
+    "attention backward": "attention-backward",
+    "heads cut": "split-heads",
+    "heads joined": "merge-heads",
+    "heads repeated": "repeat-heads",
+    "multi-head layer": "multi-head",
+    "importance of heads": "head-importance",
+    "sinusoidal positions": "encode-positions",
+    "matrix of a step": "shift-matrix",
+    "RoPE": "rotate-pairs",
+    "ALiBi": "alibi-bias",
+    "T5 buckets": "t5-bucket",
+    "relative shift": "relative-shift",
+    "LayerNorm": "layer-norm",
+    "LayerNorm backward": "norm-backward",
+    "RMSNorm": "rms-norm",
+    "feed-forward": "feed-forward",
+    "SwiGLU": "swiglu",
+    "add and norm": "norm-order",
+    "decoder layer": "decoder-layer",
+    "tied table": "tied-embedding",
+    "shift right": "shift-target",
+    "greedy": "greedy-decode",
+    "label smoothing": "smoothed-loss",
+    "warm-up": "warmup-rate",
+    "Adam": "adam-steps",
+    "clipping": "clip-gradient",
+    "accumulation": "accumulate",
+    "loss scale": "scaled-gradient",
+    "FLOPs": "layer-flops",
+    "size of the cache": "cache-bytes",
+    "merging softmaxes": "merge-softmax",
+    "grouped-query attention": "grouped-query",
+    "cross-attention": "cross-attention",
+    "encoder block": "encoder-block",
+    "beam search": "beam-step",
+    "top-p": "top-p",
+    "temperature and top-k": "temperature-top-k",
+    "a step with a cache": "cached-step",
+    "a cached decoder": "cached-decoder",
+    "sliding window": "window-attention",
+    "online softmax": "stream-softmax",
+    "tiled attention": "tiled-attention",
+    "linear attention": "linear-recurrent",
+    "LoRA": "lora",
+    "learning BPE": "bpe-merge",
+    "encoding with BPE": "bpe-encode",
+    "perplexity": "perplexity",
+    "masked language model": "mask-tokens",
+    "weight decay": "adamw-step",
+    "speculative decoding": "speculative-step",
+    "gradient checkpointing": "checkpointed-backward",
+    "memory of training": "training-memory",
+    "broken heads": "debug-heads",
+    "broken cache": "debug-cache",
+    "broken training loop": "debug-training-step",
+    "broken left padding": "debug-left-padding",
+    "broken label shift": "debug-label-shift",
+    "broken top-p": "debug-top-p",
+    "broken layer norm": "debug-layer-norm",
+    "broken padded batch": "debug-padded-batch",
+}
+
+
+def test_the_book_has_forty_drills_or_more_in_three_tiers(capsys):
+    every = plan().steps
+    tiers = [sum(step.tier == tier for step in every) for tier in (1, 2, 3)]
+    with capsys.disabled():
+        print(f"\n{len(every)} drills: {tiers[0]} warm-ups, {tiers[1]} core, {tiers[2]} hard")
+    assert len(every) == len(exercises()) >= 80
+    assert min(tiers) >= 10
+    assert len({step.exercise.name for step in every}) == len(every)
+    assert len({step.exercise.title for step in every}) == len(every)
+    assert [step.number for step in every] == list(range(1, len(every) + 1))
+
+
+def test_every_topic_has_its_drill_and_every_new_drill_its_topic():
+    assert sorted(set(TOPICS.values()) - BY_NAME.keys()) == []
+    assert len(set(TOPICS.values())) == len(TOPICS)
+    assert {exercise.name for exercise in NEW} <= set(TOPICS.values())
+
+
+def test_the_list_goes_by_tier_and_then_through_the_book():
+    tiers = [step.tier for step in plan().steps]
+    assert tiers == sorted(tiers)
+    book = list(BOOK_TOPICS)
+    for tier, group in itertools.groupby(plan().steps, key=lambda step: step.tier):
+        places = [book.index(step.topic) for step in group]
+        assert places == sorted(places), tier
+    assert [step.number for step in plan(2).steps] == [step.number for step in plan().steps if step.tier == 2]
+
+
+def test_each_drill_that_has_no_tier_gets_one_from_its_place():
+    """A chapter that comes later joins the list by itself."""
+    group = [toy(name=f"toy-{i}", chapter="later") for i in range(7)]
+    assert [tier_of(exercise, group) for exercise in group] == [1, 1, 1, 2, 2, 3, 3]
+    assert tier_of(toy(tier=3), group) == 3
+    found = steps([group[:2], [toy(name="last", tier=1, minutes=7, chapter="end", topic="later")]])
+    assert [(step.exercise.name, step.tier, step.minutes) for step in found] == [
+        ("toy-0", 1, 10),
+        ("last", 1, 7),
+        ("toy-1", 2, 20),
+    ]
+
+
+def test_a_list_is_a_table_with_links_and_plain_text_with_names():
+    rows = plan(3)._repr_markdown_().splitlines()
+    assert rows[0] == "| No. | Drill | Topic | Task | Min. |"
+    assert len(rows) == 2 + len(plan(3).steps)
+    assert sum("{ref}`exr-window-attention` | Complexity | write, cost limited | 35 |" in row for row in rows) == 1
+    assert sum("{ref}`exr-debug-left-padding` | Inference | repair | 30 |" in row for row in rows) == 1
+    topics = [
+        re.search(r"\| \d+ \| \{ref\}`exr-[a-z0-9-]+` \| ([^|]+) \| [a-z, ]+ \| \d+ \|", row)[1] for row in rows[2:]
+    ]
+    assert set(topics) <= set(BOOK_TOPICS.values())
+    lines = repr(plan(1)).splitlines()
+    assert sum(re.fullmatch(r" +\d+  scaled-scores +10 min  Attention", line) is not None for line in lines) == 1
+    assert "{ref}" not in repr(plan())
+
+
+@pytest.mark.parametrize("tier", [0, 4, -1])
+def test_a_tier_that_is_not_there_is_refused(tier):
+    with pytest.raises(ValueError, match=rf"a tier is 1, 2 or 3: got {tier!r}"):
+        plan(tier)
+
+
+def test_an_exercise_refuses_a_tier_that_is_not_there():
+    with pytest.raises(ValueError, match="a tier is 1, 2 or 3, or 0 for by its place: 'toy' has 5"):
+        toy(tier=5)
