@@ -182,14 +182,15 @@ def _explains(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             theirs = _run(exercise, function, case)
-        wrong = _problem(exercise, theirs, want) is not None
-        if passes and wrong:
+        if passes and _problem(exercise, theirs, want) is not None:
             return 0  # the answer is right where this mistake fails, so it is not this mistake
         if not passes:
-            same.append(wrong and _alike(exercise, outcome, theirs))
+            same.append(_alike(exercise, outcome, theirs) and _problem(exercise, theirs, want) is not None)
             values += same[-1] and theirs.error is None
+            if not same[0]:
+                return 0
     enough = sum(same) >= min(2, len(same)) and (values or all(same))
-    return sum(same) if same[0] and enough else 0
+    return sum(same) if enough else 0
 
 
 def _alike(exercise: Exercise, one: Outcome, other: Outcome) -> bool:
