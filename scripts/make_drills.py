@@ -26,7 +26,7 @@ def text() -> str:
             "name": step.exercise.name,
             "title": step.exercise.title,
             "topic": step.topic,
-            "tier": step.tier,
+            "tier": step.level,
             "kind": step.kind,
             "minutes": step.minutes,
         }

@@ -17,8 +17,8 @@ from companion.exercises import (
     progress,
     training,
 )
-from companion.exercises.checker import NotAnswered, WrongAnswer, bill, examine
-from companion.exercises.definition import TIERS, Exercise
+from companion.exercises.checker import NotAnswered, WrongAnswer, cost_summary, run_cases
+from companion.exercises.definition import LEVELS, Exercise
 from companion.exercises.hints import Hint
 from companion.exercises.plan import Plan, steps
 
@@ -50,21 +50,21 @@ def exercises(chapter: str | None = None) -> tuple[Exercise, ...]:
     return found
 
 
-def plan(tier: int | None = None) -> Plan:
-    """List the exercises of the whole book in an order to work through, or those of one tier.
+def plan(level: int | None = None) -> Plan:
+    """List the exercises of the whole book in an order to work through, or those of one level.
 
     Args:
-        tier: 1 for the warm-ups, 2 for the core, 3 for the hard ones; ``None`` means all.
+        level: 1 for the warm-ups, 2 for the core, 3 for the hard ones; ``None`` means all.
 
     Returns:
         A table, with links on the site and with names in plain text.
 
     Raises:
-        ValueError: no such tier.
+        ValueError: no such level.
     """
-    if tier not in (None, *TIERS):
-        raise ValueError(f"a tier is 1, 2 or 3: got {tier!r}. Use one of these, or none for all.")
-    return Plan([step for step in steps(CHAPTERS) if tier in (None, step.tier)])
+    if level not in (None, *LEVELS):
+        raise ValueError(f"a level is 1, 2 or 3: got {level!r}. Use one of these, or none for all.")
+    return Plan([step for step in steps(CHAPTERS) if level in (None, step.level)])
 
 
 def check_exercise(name: str, function: object, *, record: bool = True) -> None:
@@ -93,7 +93,7 @@ def check_exercise(name: str, function: object, *, record: bool = True) -> None:
             f'Pass it without calling it, as in check_exercise("{name}", my_function).'
         )
     try:
-        outcomes = examine(exercise, function)
+        outcomes = run_cases(exercise, function)
     except NotAnswered as reason:
         _print_unanswered(exercise, str(reason))
         return
@@ -102,7 +102,7 @@ def check_exercise(name: str, function: object, *, record: bool = True) -> None:
         raise
     print(f"{exercise.title}: correct ({len(outcomes)} cases).")
     print(f"Tested: {exercise.tested}.")
-    if text := bill(exercise, outcomes):
+    if text := cost_summary(exercise, outcomes):
         print(text)
     _record(name, "solved", record)
 

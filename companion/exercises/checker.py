@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from companion.exercises import complaints
-from companion.exercises.broken import is_as_given
+from companion.exercises.broken import is_unchanged
 from companion.exercises.compare import TOLERANCE, difference
 from companion.exercises.definition import Case, Exercise, Mistake
-from companion.exercises.limits import NO_COST, NO_LIMITS, Cost, Meter, excess, spent
+from companion.exercises.limits import NO_BUDGET, NO_COST, Cost, CostMeter, over_budget, usage
 
 
 class WrongAnswer(AssertionError):
@@ -70,10 +70,10 @@ def check(exercise: Exercise, function: Callable[..., object]) -> int:
         WrongAnswer: a case fails, or costs more than it may.
     """
     __tracebackhide__ = True
-    return len(examine(exercise, function))
+    return len(run_cases(exercise, function))
 
 
-def examine(exercise: Exercise, function: Callable[..., object]) -> list[Outcome]:
+def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outcome]:
     """Try an answer on every case, and say what it did with each.
 
     Args:
@@ -88,7 +88,7 @@ def examine(exercise: Exercise, function: Callable[..., object]) -> list[Outcome
         WrongAnswer: a case fails, or costs more than it may.
     """
     __tracebackhide__ = True
-    if is_as_given(exercise.broken, function):
+    if is_unchanged(exercise.broken, function):
         raise NotAnswered("This is still the code as it was given.")
     cases = exercise.cases()
     _check_signature(exercise, function, cases[0])
@@ -106,9 +106,9 @@ def examine(exercise: Exercise, function: Callable[..., object]) -> list[Outcome
         mistake = None if outcome.changed else diagnose(exercise, cases, wants, mine)
         name, why = (mistake.name, mistake.diagnosis) if mistake else (None, None)
         if outcome.error:
-            why = why or complaints.meaning(outcome.error)
-            problem = complaints.told(outcome.error, function)
-            complaints.shorten(outcome.error, function)
+            why = why or complaints.explain(outcome.error)
+            problem = complaints.format_error(outcome.error, function)
+            complaints.trim_traceback(outcome.error, function)
         lines = [
             f"{exercise.title}: not right yet.",
             _wrap(f"Case {number} of {len(cases)}: {exercise.describe(case)}."),
@@ -120,7 +120,7 @@ def examine(exercise: Exercise, function: Callable[..., object]) -> list[Outcome
     return mine
 
 
-def bill(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
+def cost_summary(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
     """Say what a right answer used of what it was allowed, on the last case with limits.
 
     Args:
@@ -131,8 +131,8 @@ def bill(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
         A sentence; empty where the exercise has no limits.
     """
     for number, (case, outcome) in reversed(list(enumerate(zip(exercise.cases(), outcomes, strict=True), start=1))):
-        if exercise.allowed(case) != NO_LIMITS:
-            return _wrap(f"Cost of case {number}: {spent(outcome.cost, exercise.allowed(case))}.")
+        if exercise.allowed(case) != NO_BUDGET:
+            return _wrap(f"Cost of case {number}: {usage(outcome.cost, exercise.allowed(case))}.")
     return ""
 
 
@@ -206,16 +206,16 @@ def _storable(value: object) -> bool:
 
 def _run(exercise: Exercise, function: Callable[..., object], case: Case) -> Outcome:
     arguments = copy.deepcopy(case.arguments)
-    allowed, meter = exercise.allowed(case), Meter()
+    allowed, meter = exercise.allowed(case), CostMeter()
     try:
-        with contextlib.nullcontext() if allowed == NO_LIMITS else meter:
+        with contextlib.nullcontext() if allowed == NO_BUDGET else meter:
             value = function(*arguments)
     except Exception as error:
         return Outcome(error=error)
     for name, before, after in zip(exercise.parameters, case.arguments, arguments, strict=True):
         if not _unchanged(before, after):
             return Outcome(value=value, changed=name)
-    return Outcome(value=value, cost=meter.cost, excess=excess(meter.cost, allowed))
+    return Outcome(value=value, cost=meter.cost, excess=over_budget(meter.cost, allowed))
 
 
 def _unchanged(before: object, after: object) -> bool:

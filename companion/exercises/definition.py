@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from companion.exercises.compare import TOLERANCE
-from companion.exercises.limits import NO_LIMITS, Limits
+from companion.exercises.limits import NO_BUDGET, Budget
 
-TIERS = {1: "warm-up", 2: "core", 3: "hard"}
+LEVELS = {1: "warm-up", 2: "core", 3: "hard"}
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,14 @@ class Exercise:
         hints: exactly three: a nudge, a direction, almost there.
         returns: names of the results where there are several.
         tolerance: largest difference allowed per dtype.
-        tier: 1 for a warm-up, 2 for the core, 3 for the hard ones; 0 takes it from the place in the chapter.
-        minutes: how long it may take, an estimate; 0 takes it from the tier.
+        level: 1 for a warm-up, 2 for the core, 3 for the hard ones; 0 takes it from the place in the chapter.
+        minutes: how long it may take, an estimate; 0 takes it from the level.
         topic: name of the chapter whose subject it practises, where that is not the page on which it stands.
-        limits: what an answer may cost, from the arguments of a case; ``None`` sets no limits.
+        budget: what an answer may cost, from the arguments of a case; ``None`` sets no limits.
         broken: the code that is handed over for repair, in place of an empty stub.
 
     Raises:
-        ValueError: not three hints, fewer than four mistakes, two mistakes of one name, or no such tier.
+        ValueError: not three hints, fewer than four mistakes, two mistakes of one name, or no such level.
     """
 
     name: str
@@ -91,10 +91,10 @@ class Exercise:
     hints: tuple[str, ...]
     returns: tuple[str, ...] = ()
     tolerance: Mapping[torch.dtype, float] = field(default_factory=lambda: TOLERANCE)
-    tier: int = 0
+    level: int = 0
     minutes: int = 0
     topic: str = ""
-    limits: Callable[..., Limits] | None = None
+    budget: Callable[..., Budget] | None = None
     broken: Callable[..., object] | None = None
 
     def __post_init__(self) -> None:
@@ -105,8 +105,8 @@ class Exercise:
             raise ValueError(
                 f"an exercise names at least four different mistakes: {self.name!r} has {names}. Add or rename some."
             )
-        if self.tier not in (0, *TIERS):
-            raise ValueError(f"a tier is 1, 2 or 3, or 0 for by its place: {self.name!r} has {self.tier}. Use these.")
+        if self.level not in (0, *LEVELS):
+            raise ValueError(f"a level is 1, 2 or 3, or 0 for by its place: {self.name!r} has {self.level}. Use these.")
 
     def __repr__(self) -> str:
         return f"Exercise({self.name!r}: {self.title})"
@@ -128,9 +128,9 @@ class Exercise:
         edits = (wrong,) if isinstance(wrong, Edit) else wrong
         return edited(self.reference, edits, f"{self.name}, {mistake}") if isinstance(edits, tuple) else edits
 
-    def allowed(self, case: Case) -> Limits:
+    def allowed(self, case: Case) -> Budget:
         """What an answer may cost on a case."""
-        return self.limits(*case.arguments) if self.limits else NO_LIMITS
+        return self.budget(*case.arguments) if self.budget else NO_BUDGET
 
     def describe(self, case: Case) -> str:
         """Shapes, dtype and peculiarity of a case, in one line."""

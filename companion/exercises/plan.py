@@ -1,9 +1,9 @@
-"""The exercises of all chapters as one list: by tier, in an order to work through, with a link to where each stands."""
+"""The exercises of all chapters as one list: by level, in an order to work through, each with a link to its place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from companion.exercises.definition import TIERS, Exercise
+from companion.exercises.definition import LEVELS, Exercise
 from companion.topics import TOPICS, topic_title
 
 MINUTES = {1: 10, 2: 20, 3: 35}  # an estimate for an exercise that gives none
@@ -16,13 +16,13 @@ class Step:
     Args:
         number: its place, from 1.
         exercise: which one.
-        tier: 1, 2 or 3.
+        level: 1, 2 or 3.
         minutes: an estimate.
     """
 
     number: int
     exercise: Exercise
-    tier: int
+    level: int
     minutes: int
 
     @property
@@ -35,7 +35,7 @@ class Step:
         """What is asked: to write, to write within limits of cost, or to repair."""
         if self.exercise.broken:
             return "repair"
-        return "write, cost limited" if self.exercise.limits else "write"
+        return "write, cost limited" if self.exercise.budget else "write"
 
 
 class Plan:
@@ -59,8 +59,8 @@ class Plan:
         return "\n".join(["| No. | Drill | Topic | Task | Min. |", "|--:|:--|:--|:--|--:|", *rows])
 
 
-def tier_of(exercise: Exercise, group: Sequence[Exercise]) -> int:
-    """Give the tier of an exercise: its own, or a third of its chapter, whose exercises stand in order of difficulty.
+def level_of(exercise: Exercise, group: Sequence[Exercise]) -> int:
+    """Give the level of an exercise: its own, or a third of its chapter, whose exercises stand in order of difficulty.
 
     Args:
         exercise: which one.
@@ -69,11 +69,11 @@ def tier_of(exercise: Exercise, group: Sequence[Exercise]) -> int:
     Returns:
         1, 2 or 3.
     """
-    return exercise.tier or 1 + group.index(exercise) * len(TIERS) // len(group)
+    return exercise.level or 1 + group.index(exercise) * len(LEVELS) // len(group)
 
 
 def steps(chapters: Sequence[Sequence[Exercise]]) -> tuple[Step, ...]:
-    """Put the exercises of all chapters in one order: by tier, then by topic in the order of the book.
+    """Put the exercises of all chapters in one order: by level, then by topic in the order of the book.
 
     Args:
         chapters: the exercises of each chapter, in the order of the book.
@@ -82,9 +82,9 @@ def steps(chapters: Sequence[Sequence[Exercise]]) -> tuple[Step, ...]:
         A step for each.
     """
     order = {topic: place for place, topic in enumerate(TOPICS)}
-    every = [(tier_of(exercise, group), exercise) for group in chapters for exercise in group]
+    every = [(level_of(exercise, group), exercise) for group in chapters for exercise in group]
     every.sort(key=lambda pair: (pair[0], order.get(pair[1].topic or pair[1].chapter, len(order))))
     return tuple(
-        Step(number, exercise, tier, exercise.minutes or MINUTES[tier])
-        for number, (tier, exercise) in enumerate(every, start=1)
+        Step(number, exercise, level, exercise.minutes or MINUTES[level])
+        for number, (level, exercise) in enumerate(every, start=1)
     )

@@ -9,7 +9,7 @@ from right_answers.attention import sentences_then_mask, softmax_then_mask
 
 from companion.attention import attention_weights
 from companion.exercises import inputs
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 
 def test_the_hand_examples_are_the_first_cases():
@@ -46,7 +46,7 @@ def test_hints_come_in_small_steps():
 
 
 def test_a_drawn_mask_allows_every_query_some_key():
-    mask = Draw(0).mask(200, 3)
+    mask = RandomInputs(0).mask(200, 3)
     assert mask.any(-1).all()
     assert 0.4 < mask.double().mean() < 0.8
 

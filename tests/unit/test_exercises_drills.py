@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from companion.exercises import exercises, inputs
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 from companion.generate.search import length_penalty
 from companion.masks import causal
 from companion.multihead import MultiHeadAttention
@@ -61,7 +61,7 @@ def test_the_hand_examples_are_the_first_cases():
 
 
 def test_grouped_query_attention_is_the_layer_of_the_package():
-    draw = Draw(9)
+    draw = RandomInputs(9)
     x, w_q, w_o = draw.normal(2, 5, 12), draw.normal(12, 12), draw.normal(12, 12)
     w_k, w_v = draw.normal(12, 6), draw.normal(12, 6)
     layer = MultiHeadAttention(12, 4, n_kv_heads=2, bias=False).to(torch.float64)
@@ -74,7 +74,7 @@ def test_grouped_query_attention_is_the_layer_of_the_package():
 
 
 def test_the_encoder_block_is_that_of_torch():
-    draw = Draw(7)
+    draw = RandomInputs(7)
     x, w_qkv, w_o = draw.normal(2, 5, 6), draw.normal(3, 6, 6), draw.normal(6, 6)
     gains, w_1, w_2, lengths = 1 + draw.normal(2, 6), draw.normal(6, 11), draw.normal(11, 6), torch.tensor([5, 3])
     layer = nn.TransformerEncoderLayer(6, 3, 11, dropout=0.0, batch_first=True, norm_first=True, dtype=torch.float64)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from companion.exercises.checker import check
 from companion.exercises.compare import TOLERANCE
-from companion.exercises.draw import Stream
+from companion.exercises.draw import ChunkStream
 
 
 @pytest.mark.parametrize("exercise", ALL)
@@ -38,7 +38,7 @@ def test_every_exercise_has_two_alternatives_or_more():
 def _size(argument):
     if isinstance(argument, Tensor):
         return argument.numel()
-    return len(argument) if isinstance(argument, list | str | Stream) else argument or 0
+    return len(argument) if isinstance(argument, list | str | ChunkStream) else argument or 0
 
 
 @pytest.mark.parametrize("exercise", ALL)

@@ -7,18 +7,18 @@ import torch
 from practice import BY_NAME, one_line, refused, toy
 
 from companion.exercises import check_exercise, exercises, limits
-from companion.exercises.checker import check, examine
+from companion.exercises.checker import check, run_cases
 from companion.exercises.definition import Case, Mistake
-from companion.exercises.draw import Stream
-from companion.exercises.limits import Cost, Limits, Meter
+from companion.exercises.draw import ChunkStream
+from companion.exercises.limits import Budget, Cost, CostMeter
 
 pytestmark = pytest.mark.usefixtures("fresh")
 
-LIMITED = [pytest.param(exercise, id=exercise.name) for exercise in exercises() if exercise.limits]
+LIMITED = [pytest.param(exercise, id=exercise.name) for exercise in exercises() if exercise.budget]
 
 
 def spent_by(function, *arguments):
-    with Meter() as meter:
+    with CostMeter() as meter:
         kept = function(*arguments)
     assert kept is not None
     return meter.cost
@@ -71,14 +71,14 @@ def test_a_costly_answer_is_refused_with_what_it_used_and_what_is_allowed(exerci
         assert "The numbers are right, but they cost too much: " in text
         used, allowed = re.search(r"([\d,]+) (?:numbers|units)[^;]*?, and ([\d,]+) are allowed", text).groups()
         assert int(used.replace(",", "")) > int(allowed.replace(",", ""))
-        assert exercise.allowed(exercise.cases()[error.case - 1]) != limits.NO_LIMITS
+        assert exercise.allowed(exercise.cases()[error.case - 1]) != limits.NO_BUDGET
 
 
 @pytest.mark.parametrize("exercise", LIMITED)
 def test_the_limits_lie_between_the_solution_and_the_costly_way(exercise):
     """The reference uses at most nine tenths of what is allowed. Other right answers pass too: see `right_answers`."""
     measured = 0
-    for case, outcome in zip(exercise.cases(), examine(exercise, exercise.reference), strict=True):
+    for case, outcome in zip(exercise.cases(), run_cases(exercise, exercise.reference), strict=True):
         for _, used, allowed in limits._pairs(outcome.cost, exercise.allowed(case)):
             measured += 1
             assert 0 < used <= 0.9 * allowed, case.note
@@ -104,7 +104,7 @@ def limited(**allowed):
             Mistake("sum", lambda x: x.sum(), "You summed."),
             Mistake("costly", doubled_twice, "You went through it three times."),
         ),
-        limits=lambda x: Limits(**allowed) if len(x) > 40 else Limits(),
+        budget=lambda x: Budget(**allowed) if len(x) > 40 else Budget(),
     )
 
 
@@ -135,14 +135,14 @@ def test_a_right_answer_with_limits_prints_its_bill(capsys):
 
 
 def test_a_stream_is_read_once_and_in_chunks():
-    stream = Stream(torch.arange(5.0), torch.arange(10.0).reshape(5, 2), 2)
+    stream = ChunkStream(torch.arange(5.0), torch.arange(10.0).reshape(5, 2), 2)
     assert [(tuple(s.shape), tuple(v.shape)) for s, v in stream] == [((2,), (2, 2)), ((2,), (2, 2)), ((1,), (1, 2))]
     with pytest.raises(RuntimeError, match="a stream is read once, and this one was read already"):
         list(stream)
     assert repr(stream) == "of 3 chunks"
-    assert stream == Stream(torch.arange(5.0), torch.arange(10.0).reshape(5, 2), 2)
-    assert stream != Stream(torch.arange(5.0), torch.arange(10.0).reshape(5, 2), 3)
-    assert stream != Stream(1 + torch.arange(5.0), torch.arange(10.0).reshape(5, 2), 2)
+    assert stream == ChunkStream(torch.arange(5.0), torch.arange(10.0).reshape(5, 2), 2)
+    assert stream != ChunkStream(torch.arange(5.0), torch.arange(10.0).reshape(5, 2), 3)
+    assert stream != ChunkStream(1 + torch.arange(5.0), torch.arange(10.0).reshape(5, 2), 2)
     assert stream != "a stream"
     twice = refused(BY_NAME["stream-softmax"], lambda stream, d_v: [max(s.max() for s, _ in stream), list(stream)])
     assert "a stream is read once" in one_line(twice)

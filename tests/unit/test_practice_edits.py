@@ -37,9 +37,7 @@ def test_an_edit_of_a_helper_reaches_the_reference_through_the_helpers_between()
 
 @pytest.mark.parametrize(("old", "times"), [("* 2", 0), ("x", 2)])
 def test_an_edit_whose_text_does_not_stand_exactly_once_is_refused(old, times):
-    message = (
-        f"stands once: in the mistake toy, lost {old!r} stands {times} times in halved. Give the text"
-    )
+    message = f"stands once: in the mistake toy, lost {old!r} stands {times} times in halved. Give the text"
     with pytest.raises(ValueError, match=re.escape(message)):
         edited(halved, [Edit(old, "y")], "toy, lost")
 

@@ -68,7 +68,7 @@ def raised_by(function):
 
 @pytest.mark.parametrize(("function", "sentence"), ERRORS)
 def test_an_error_message_is_told_in_plain_words(function, sentence):
-    found = complaints.meaning(raised_by(function))
+    found = complaints.explain(raised_by(function))
     assert found is None if sentence is None else sentence in found
 
 

@@ -45,7 +45,7 @@ def behaviour(exercise, mistake):
 
 def only_costs(exercise, mistake):
     """Whether a mistake gives the right results and is refused for what they cost."""
-    return exercise.limits and all(map(agree, behaviour(exercise, mistake), wanted(exercise.name)))
+    return exercise.budget and all(map(agree, behaviour(exercise, mistake), wanted(exercise.name)))
 
 
 def agree(one, other):

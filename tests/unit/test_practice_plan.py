@@ -7,7 +7,7 @@ import pytest
 from practice import BY_NAME, toy
 
 from companion.exercises import exercises, plan
-from companion.exercises.plan import steps, tier_of
+from companion.exercises.plan import level_of, steps
 from companion.topics import TOPICS as BOOK_TOPICS
 
 NEW = (*exercises("exercises"), *exercises("debugging"))
@@ -86,11 +86,11 @@ TOPICS = {  # what interviewers ask for: each is practised by a drill of the boo
 
 def test_the_book_has_forty_drills_or_more_in_three_tiers(capsys):
     every = plan().steps
-    tiers = [sum(step.tier == tier for step in every) for tier in (1, 2, 3)]
+    levels = [sum(step.level == level for step in every) for level in (1, 2, 3)]
     with capsys.disabled():
-        print(f"\n{len(every)} drills: {tiers[0]} warm-ups, {tiers[1]} core, {tiers[2]} hard")
+        print(f"\n{len(every)} drills: {levels[0]} warm-ups, {levels[1]} core, {levels[2]} hard")
     assert len(every) == len(exercises()) >= 80
-    assert min(tiers) >= 10
+    assert min(levels) >= 10
     assert len({step.exercise.name for step in every}) == len(every)
     assert len({step.exercise.title for step in every}) == len(every)
     assert [step.number for step in every] == list(range(1, len(every) + 1))
@@ -103,22 +103,22 @@ def test_every_topic_has_its_drill_and_every_new_drill_its_topic():
 
 
 def test_the_list_goes_by_tier_and_then_through_the_book():
-    tiers = [step.tier for step in plan().steps]
-    assert tiers == sorted(tiers)
+    levels = [step.level for step in plan().steps]
+    assert levels == sorted(levels)
     book = list(BOOK_TOPICS)
-    for tier, group in itertools.groupby(plan().steps, key=lambda step: step.tier):
+    for level, group in itertools.groupby(plan().steps, key=lambda step: step.level):
         places = [book.index(step.topic) for step in group]
-        assert places == sorted(places), tier
-    assert [step.number for step in plan(2).steps] == [step.number for step in plan().steps if step.tier == 2]
+        assert places == sorted(places), level
+    assert [step.number for step in plan(2).steps] == [step.number for step in plan().steps if step.level == 2]
 
 
 def test_each_drill_that_has_no_tier_gets_one_from_its_place():
     """A chapter that comes later joins the list by itself."""
     group = [toy(name=f"toy-{i}", chapter="later") for i in range(7)]
-    assert [tier_of(exercise, group) for exercise in group] == [1, 1, 1, 2, 2, 3, 3]
-    assert tier_of(toy(tier=3), group) == 3
-    found = steps([group[:2], [toy(name="last", tier=1, minutes=7, chapter="end", topic="later")]])
-    assert [(step.exercise.name, step.tier, step.minutes) for step in found] == [
+    assert [level_of(exercise, group) for exercise in group] == [1, 1, 1, 2, 2, 3, 3]
+    assert level_of(toy(level=3), group) == 3
+    found = steps([group[:2], [toy(name="last", level=1, minutes=7, chapter="end", topic="later")]])
+    assert [(step.exercise.name, step.level, step.minutes) for step in found] == [
         ("toy-0", 1, 10),
         ("last", 1, 7),
         ("toy-1", 2, 20),
@@ -140,12 +140,12 @@ def test_a_list_is_a_table_with_links_and_plain_text_with_names():
     assert "{ref}" not in repr(plan())
 
 
-@pytest.mark.parametrize("tier", [0, 4, -1])
-def test_a_tier_that_is_not_there_is_refused(tier):
-    with pytest.raises(ValueError, match=rf"a tier is 1, 2 or 3: got {tier!r}"):
-        plan(tier)
+@pytest.mark.parametrize("level", [0, 4, -1])
+def test_a_tier_that_is_not_there_is_refused(level):
+    with pytest.raises(ValueError, match=rf"a level is 1, 2 or 3: got {level!r}"):
+        plan(level)
 
 
 def test_an_exercise_refuses_a_tier_that_is_not_there():
-    with pytest.raises(ValueError, match="a tier is 1, 2 or 3, or 0 for by its place: 'toy' has 5"):
-        toy(tier=5)
+    with pytest.raises(ValueError, match="a level is 1, 2 or 3, or 0 for by its place: 'toy' has 5"):
+        toy(level=5)

@@ -6,7 +6,7 @@ import pytest
 from practice import one_line, refused
 
 from companion.exercises import check_exercise, exercises, progress
-from companion.exercises.broken import is_as_given, statements
+from companion.exercises.broken import is_unchanged, statements
 from companion.exercises.checker import NotAnswered, check
 
 pytestmark = pytest.mark.usefixtures("fresh")
@@ -55,13 +55,13 @@ def test_code_is_as_given_whatever_its_name_comments_and_annotations():
         y = x * n
         return y
 
-    assert is_as_given(given, mine)
-    assert not is_as_given(given, other_order)
-    assert not is_as_given(given, other)
-    assert not is_as_given(given, other_names)
-    assert not is_as_given(None, mine)
-    assert not is_as_given(given, math.sqrt)
-    assert not is_as_given(given, lambda x, n: x * n)
+    assert is_unchanged(given, mine)
+    assert not is_unchanged(given, other_order)
+    assert not is_unchanged(given, other)
+    assert not is_unchanged(given, other_names)
+    assert not is_unchanged(None, mine)
+    assert not is_unchanged(given, math.sqrt)
+    assert not is_unchanged(given, lambda x, n: x * n)
 
 
 def test_what_is_no_function_definition_has_no_statements():

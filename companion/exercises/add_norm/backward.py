@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -14,7 +14,7 @@ def _fold(gain: Tensor, bias: Tensor, w: Tensor, b: Tensor) -> tuple[Tensor, Ten
 
 
 def _fold_cases() -> list[Case]:
-    draw = Draw(24)
+    draw = RandomInputs(24)
 
     def given(d: int, out: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         gain, bias = draw.normal(d, dtype=dtype), draw.normal(d, dtype=dtype)
@@ -36,7 +36,7 @@ FOLD_GAIN = Exercise(
     name="fold-gain",
     title="Fold gain and bias into the next matrix",
     chapter="add-norm",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_fold,
     cases=_fold_cases,
@@ -98,7 +98,7 @@ def _layer_norm_backward(d_y: Tensor, x: Tensor, gain: Tensor, eps: float) -> Te
 
 
 def _backward_cases() -> list[Case]:
-    draw = Draw(25)
+    draw = RandomInputs(25)
 
     def given(*shape: int, dtype: torch.dtype, eps: float, scale: float = 1.0) -> tuple:
         d_y, x = draw.normal(*shape, dtype=dtype, scale=scale), draw.normal(*shape, dtype=dtype)
@@ -120,7 +120,7 @@ LAYER_NORM_BACKWARD = Exercise(
     name="norm-backward",
     title="Differentiate LayerNorm",
     chapter="add-norm",
-    tier=3,
+    level=3,
     minutes=40,
     reference=_layer_norm_backward,
     cases=_backward_cases,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -21,7 +21,7 @@ def _by_gelu(x: Tensor, w_1: Tensor, b_1: Tensor, w_2: Tensor, b_2: Tensor) -> T
 
 
 def _feed_forward_cases() -> list[Case]:
-    draw = Draw(26)
+    draw = RandomInputs(26)
 
     def given(batch: int, t: int, d: int, d_ff: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         first = draw.normal(d, d_ff, dtype=dtype), draw.normal(d_ff, dtype=dtype)
@@ -50,7 +50,7 @@ FEED_FORWARD = Exercise(
     name="feed-forward",
     title="Write the feed-forward network",
     chapter="add-norm",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_feed_forward,
     cases=_feed_forward_cases,
@@ -104,7 +104,7 @@ def _swiglu(x: Tensor, w_gate: Tensor, w_up: Tensor, w_down: Tensor) -> Tensor:
 
 
 def _swiglu_cases() -> list[Case]:
-    draw = Draw(27)
+    draw = RandomInputs(27)
 
     def given(batch: int, t: int, d: int, d_ff: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         gate, up = draw.normal(d, d_ff, dtype=dtype), draw.normal(d, d_ff, dtype=dtype)
@@ -131,7 +131,7 @@ SWIGLU = Exercise(
     name="swiglu",
     title="Gate the hidden layer",
     chapter="add-norm",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_swiglu,
     cases=_swiglu_cases,
@@ -184,7 +184,7 @@ def _norm_order(x: Tensor, w_1: Tensor, w_2: Tensor, pre: bool) -> Tensor:
 
 
 def _order_cases() -> list[Case]:
-    draw = Draw(28)
+    draw = RandomInputs(28)
 
     def given(batch: int, t: int, d: int, pre: bool, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         w_1, w_2 = draw.normal(d, d, dtype=dtype), draw.normal(d, d, dtype=dtype)
@@ -212,7 +212,7 @@ NORM_ORDER = Exercise(
     name="norm-order",
     title="Put add and norm in order",
     chapter="add-norm",
-    tier=2,
+    level=2,
     minutes=15,
     reference=_norm_order,
     cases=_order_cases,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -16,7 +16,7 @@ def _layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
 
 
 def _layer_norm_cases() -> list[Case]:
-    draw = Draw(21)
+    draw = RandomInputs(21)
 
     def given(*shape: int, dtype: torch.dtype, eps: float, scale: float = 1.0) -> tuple:
         gain, bias = draw.normal(shape[-1], dtype=dtype), draw.normal(shape[-1], dtype=dtype)
@@ -39,7 +39,7 @@ LAYER_NORM = Exercise(
     name="layer-norm",
     title="Normalise each vector",
     chapter="add-norm",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_layer_norm,
     cases=_layer_norm_cases,
@@ -96,7 +96,7 @@ def _rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
 
 
 def _rms_cases() -> list[Case]:
-    draw = Draw(22)
+    draw = RandomInputs(22)
 
     def given(*shape: int, dtype: torch.dtype, eps: float, scale: float = 1.0) -> tuple:
         return draw.normal(*shape, dtype=dtype, scale=scale), draw.normal(shape[-1], dtype=dtype), eps
@@ -118,7 +118,7 @@ RMS_NORM = Exercise(
     name="rms-norm",
     title="Normalise without centring",
     chapter="add-norm",
-    tier=1,
+    level=1,
     minutes=5,
     reference=_rms_norm,
     cases=_rms_cases,
@@ -173,7 +173,7 @@ def _masked_batch_norm(x: Tensor, mask: Tensor, eps: float) -> Tensor:
 
 
 def _batch_cases() -> list[Case]:
-    draw = Draw(23)
+    draw = RandomInputs(23)
 
     def given(lengths: list[int], t: int, d: int, dtype: torch.dtype, eps: float = 1e-5, scale: float = 1.0) -> tuple:
         mask = (torch.arange(t) < torch.tensor(lengths)[:, None])[:, None]
@@ -195,7 +195,7 @@ MASKED_BATCH_NORM = Exercise(
     name="masked-batch-norm",
     title="Keep padding out of the batch statistics",
     chapter="add-norm",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_masked_batch_norm,
     cases=_batch_cases,

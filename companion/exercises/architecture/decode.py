@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 
 def _greedy(logits: Tensor, start: int, end: int, max_new: int) -> Tensor:
@@ -18,7 +18,7 @@ def _greedy(logits: Tensor, start: int, end: int, max_new: int) -> Tensor:
 
 
 def _cases() -> list[Case]:
-    draw = Draw(22)
+    draw = RandomInputs(22)
     by_hand = torch.tensor([[0.0, 0, 3, 1], [0, 0, 0, 5], [0, 4, 0, 1], [2.0, 0, 0, 0]])
     return [
         Case((by_hand, 0, 3, 9), "the example"),
@@ -35,7 +35,7 @@ GREEDY_DECODE = Exercise(
     name="greedy-decode",
     title="Write greedily",
     chapter="architecture",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_greedy,
     cases=_cases,

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -17,7 +17,7 @@ def _ends(tokens: Tensor, table: Tensor, code: Tensor, hidden: Tensor) -> tuple[
 
 
 def _ends_cases() -> list[Case]:
-    draw = Draw(23)
+    draw = RandomInputs(23)
 
     def drawn(batch: int, t: int, vocab: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         tokens = draw.normal(batch, t, vocab).argmax(-1)
@@ -40,7 +40,7 @@ TIED_EMBEDDING = Exercise(
     name="tied-embedding",
     title="Use one table at both ends",
     chapter="architecture",
-    tier=1,
+    level=1,
     minutes=15,
     reference=_ends,
     cases=_ends_cases,
@@ -132,7 +132,7 @@ CROSS = "    x = _norm(x + _attend(x, memory, w_cross, causal=False))\n"
 
 
 def _layer_cases() -> list[Case]:
-    draw = Draw(24)
+    draw = RandomInputs(24)
 
     def drawn(batch: int, t: int, t_s: int, d: int, d_ff: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         x, memory = (draw.normal(batch, n, d, dtype=dtype, scale=scale) for n in (t, t_s))
@@ -157,7 +157,7 @@ DECODER_LAYER = Exercise(
     name="decoder-layer",
     title="Write a decoder layer",
     chapter="architecture",
-    tier=3,
+    level=3,
     minutes=35,
     reference=_decoder_layer,
     cases=_layer_cases,

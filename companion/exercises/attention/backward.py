@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -21,7 +21,7 @@ def _attention_backward(query: Tensor, key: Tensor, value: Tensor, d_output: Ten
 
 
 def _backward_cases() -> list[Case]:
-    draw = Draw(7)
+    draw = RandomInputs(7)
 
     def four(
         *leading: int, t_q: int = 5, t_k: int = 7, d_k: int = 11, dtype: torch.dtype, scale: float = 1.0
@@ -57,7 +57,7 @@ ATTENTION_BACKWARD = Exercise(
     name="attention-backward",
     title="Go backward through attention",
     chapter="attention",
-    tier=3,
+    level=3,
     minutes=40,
     reference=_attention_backward,
     cases=_backward_cases,

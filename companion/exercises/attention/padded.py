@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -21,7 +21,7 @@ def _padded_batch(x: Tensor, lengths: Tensor, w_q: Tensor, w_k: Tensor, w_v: Ten
 
 
 def _padded_cases() -> list[Case]:
-    draw = Draw(5)
+    draw = RandomInputs(5)
 
     def batch(*lengths: int, t: int, dtype: torch.dtype, junk: float = 1.0, scale: float = 1.0) -> tuple[Tensor, ...]:
         x = draw.normal(len(lengths), t, 7, dtype=dtype)
@@ -50,7 +50,7 @@ PADDED_BATCH = Exercise(
     name="debug-padded-batch",
     title="Repair a padded batch",
     chapter="attention",
-    tier=2,
+    level=2,
     minutes=25,
     reference=_padded_batch,
     cases=_padded_cases,

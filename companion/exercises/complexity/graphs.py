@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -56,7 +56,7 @@ LAYERS_NEEDED = Exercise(
     name="layers-needed",
     title="Count the layers a signal needs",
     chapter="complexity",
-    tier=3,
+    level=3,
     minutes=30,
     reference=_layers_needed,
     cases=_graph_cases,
@@ -111,7 +111,7 @@ def _merge(m_1: Tensor, l_1: Tensor, o_1: Tensor, m_2: Tensor, l_2: Tensor, o_2:
 
 
 def _merge_cases() -> list[Case]:
-    draw = Draw(31)
+    draw = RandomInputs(31)
 
     def halves(
         n: int, d_v: int, left: int, right: int, dtype: torch.dtype, scale: float = 1.0, shift: float = 0.0
@@ -141,7 +141,7 @@ MERGE_SOFTMAX = Exercise(
     name="merge-softmax",
     title="Join two halves of a softmax",
     chapter="complexity",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_merge,
     cases=_merge_cases,

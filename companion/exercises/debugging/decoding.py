@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -53,7 +53,7 @@ ORDER = Edit("[values, h @ w_v]", "[h @ w_v, values]")
 
 
 def _cache_cases() -> list[Case]:
-    draw = Draw(88)
+    draw = RandomInputs(88)
 
     def text(t: int, d: int, d_k: int, d_v: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         w_q, w_k = (draw.normal(d, d_k, dtype=dtype, scale=0.5) for _ in range(2))
@@ -77,7 +77,7 @@ DEBUG_CACHE = Exercise(
     name="debug-cache",
     title="Repair a cache that loses its place",
     chapter="debugging",
-    tier=2,
+    level=2,
     minutes=25,
     topic="inference",
     reference=_steps,
@@ -173,7 +173,7 @@ OTHER_LAST = Edit("h[:, -1]", "h[torch.arange(len(h)), real.sum(dim=1) - 1]")
 
 
 def _next_cases() -> list[Case]:
-    draw = Draw(89)
+    draw = RandomInputs(89)
     generator = torch.Generator().manual_seed(90)
 
     def batch(lengths: list[int], t: int, vocab: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
@@ -208,7 +208,7 @@ DEBUG_LEFT_PADDING = Exercise(
     name="debug-left-padding",
     title="Repair the first token after left padding",
     chapter="debugging",
-    tier=3,
+    level=3,
     minutes=30,
     topic="inference",
     reference=_next,

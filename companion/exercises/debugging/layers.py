@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -29,7 +29,7 @@ OUTSIDE = Edit("(variance + eps).sqrt()", "(variance.sqrt() + eps)")
 
 
 def _norm_cases() -> list[Case]:
-    draw = Draw(81)
+    draw = RandomInputs(81)
 
     def batch(*shape: int, eps: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         gain, bias = 1 + draw.normal(shape[-1], dtype=dtype), draw.normal(shape[-1], dtype=dtype)
@@ -51,7 +51,7 @@ DEBUG_LAYER_NORM = Exercise(
     name="debug-layer-norm",
     title="Repair a layer norm",
     chapter="debugging",
-    tier=1,
+    level=1,
     minutes=10,
     topic="add-norm",
     reference=_norm,
@@ -135,7 +135,7 @@ WHOLE_WIDTH = Edit("width // n_heads", "width")
 
 
 def _head_cases() -> list[Case]:
-    draw = Draw(82)
+    draw = RandomInputs(82)
 
     def batch(lengths: list[int], t: int, d: int, heads: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         weights = [draw.normal(d, heads * 3, dtype=dtype, scale=s) for s in (1.0, 1.0, scale)]
@@ -157,7 +157,7 @@ DEBUG_HEADS = Exercise(
     name="debug-heads",
     title="Repair heads that mix positions",
     chapter="debugging",
-    tier=2,
+    level=2,
     minutes=25,
     topic="multi-head",
     reference=_heads,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -36,7 +36,7 @@ def _in_order(scores: Tensor, p: float, u: Tensor) -> Tensor:
 
 
 def _draw_cases() -> list[Case]:
-    draw = Draw(86)
+    draw = RandomInputs(86)
     generator = torch.Generator().manual_seed(87)
 
     def batch(n: int, vocab: int, p: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
@@ -60,7 +60,7 @@ DEBUG_TOP_P = Exercise(
     name="debug-top-p",
     title="Repair a draw from the nucleus",
     chapter="debugging",
-    tier=2,
+    level=2,
     minutes=15,
     topic="inference",
     reference=_draw,

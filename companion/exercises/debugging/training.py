@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -28,7 +28,7 @@ MEAN_OF_ALL = Edit("(losses * real).sum() / real.sum()", "(losses * real).mean()
 
 
 def _loss_cases() -> list[Case]:
-    draw = Draw(83)
+    draw = RandomInputs(83)
     generator = torch.Generator().manual_seed(84)
 
     def batch(lengths: list[int], vocab: int, dtype: torch.dtype, scale: float = 1.0, t: int = 0) -> tuple:
@@ -57,7 +57,7 @@ DEBUG_LABEL_SHIFT = Exercise(
     name="debug-label-shift",
     title="Repair a loss that rewards copying",
     chapter="debugging",
-    tier=1,
+    level=1,
     minutes=15,
     topic="training",
     reference=_loss,
@@ -140,7 +140,7 @@ PADDING_COUNTED = Edit("(errors * counts).sum() / counts.sum()", "(errors * coun
 
 
 def _step_cases() -> list[Case]:
-    draw = Draw(85)
+    draw = RandomInputs(85)
 
     def data(steps: int, n: int, d: int, max_norm: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         real = torch.arange(n) < 1 + torch.arange(steps)[:, None] % n
@@ -164,7 +164,7 @@ DEBUG_TRAINING_STEP = Exercise(
     name="debug-training-step",
     title="Repair a training loop",
     chapter="debugging",
-    tier=2,
+    level=2,
     minutes=25,
     topic="training",
     reference=_steps,

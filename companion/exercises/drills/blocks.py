@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -35,7 +35,7 @@ def _encoded(
 
 
 def _block_cases() -> list[Case]:
-    draw = Draw(53)
+    draw = RandomInputs(53)
 
     def block(lengths: list[int], t: int, d: int, heads: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         x, gains = draw.normal(len(lengths), t, d, dtype=dtype, scale=scale), 1 + draw.normal(2, d, dtype=dtype)
@@ -60,7 +60,7 @@ ENCODER_BLOCK = Exercise(
     name="encoder-block",
     title="Write a pre-norm encoder block",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=30,
     topic="architecture",
     reference=_encoded,

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
-from companion.exercises.limits import Limits
+from companion.exercises.draw import RandomInputs
+from companion.exercises.limits import Budget
 
 F32, F64 = torch.float32, torch.float64
 
@@ -36,7 +36,7 @@ def _all_kept(x: Tensor, weights: Tensor, every: int, d_output: Tensor) -> tuple
 
 
 def _checkpoint_cases() -> list[Case]:
-    draw = Draw(70)
+    draw = RandomInputs(70)
 
     def chain(n: int, d: int, layers: int, every: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         weights = draw.normal(layers, d, d, dtype=dtype, scale=1 / d**0.5)
@@ -54,22 +54,22 @@ def _checkpoint_cases() -> list[Case]:
     ]
 
 
-def _checkpoint_limits(x: Tensor, weights: Tensor, every: int, d_output: Tensor) -> Limits:
+def _checkpoint_budget(x: Tensor, weights: Tensor, every: int, d_output: Tensor) -> Budget:
     layers = len(weights)
     parts = -(-layers // every)
-    return Limits(held=(parts + every + 8) * x.numel() + 2 * weights.numel()) if layers >= 32 else Limits()
+    return Budget(held=(parts + every + 8) * x.numel() + 2 * weights.numel()) if layers >= 32 else Budget()
 
 
 CHECKPOINTED_BACKWARD = Exercise(
     name="checkpointed-backward",
     title="Go backward with checkpoints within a limit of memory",
     chapter="exercises",
-    tier=3,
+    level=3,
     minutes=40,
     topic="training",
     reference=_checkpointed,
     cases=_checkpoint_cases,
-    limits=_checkpoint_limits,
+    budget=_checkpoint_budget,
     tested="parts that fit and that do not, one checkpoint and one a layer, many layers within a limit, both dtypes",
     returns=("d_x", "d_weights"),
     hints=(

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -27,7 +27,7 @@ def _grouped_query(
 
 
 def _grouped_cases() -> list[Case]:
-    draw = Draw(51)
+    draw = RandomInputs(51)
 
     def layer(
         batch: int, t: int, d: int, heads: int, kv: int, d_k: int, dtype: torch.dtype, scale: float = 1.0
@@ -52,7 +52,7 @@ GROUPED_QUERY = Exercise(
     name="grouped-query",
     title="Write grouped-query attention",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=20,
     topic="multi-head",
     reference=_grouped_query,
@@ -112,7 +112,7 @@ def _cross_attention(
 
 
 def _cross_cases() -> list[Case]:
-    draw = Draw(52)
+    draw = RandomInputs(52)
 
     def pair(
         lengths: list[int], t_q: int, t_k: int, d: int, heads: int, dtype: torch.dtype, scale: float = 1.0
@@ -146,7 +146,7 @@ CROSS_ATTENTION = Exercise(
     name="cross-attention",
     title="Attend to a padded source",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=20,
     topic="architecture",
     reference=_cross_attention,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -16,7 +16,7 @@ def _perplexity(losses: Tensor, real: Tensor, n_bytes: int) -> tuple[Tensor, Ten
 
 
 def _perplexity_cases() -> list[Case]:
-    draw = Draw(66)
+    draw = RandomInputs(66)
 
     def batch(lengths: list[int], n_bytes: int, junk: float = 1.0) -> tuple:
         t = max(lengths) + 1
@@ -40,7 +40,7 @@ PERPLEXITY = Exercise(
     name="perplexity",
     title="Turn losses into perplexity and bits per byte",
     chapter="exercises",
-    tier=1,
+    level=1,
     minutes=10,
     topic="training",
     reference=_perplexity,
@@ -136,7 +136,7 @@ MASK_TOKENS = Exercise(
     name="mask-tokens",
     title="Corrupt tokens for a masked language model",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=15,
     topic="training",
     reference=_mask_tokens,

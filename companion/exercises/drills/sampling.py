@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -27,7 +27,7 @@ def _any_of_equals(scores: Tensor, temperature: float, k: int) -> Tensor:
 
 
 def _top_k_cases() -> list[Case]:
-    draw = Draw(54)
+    draw = RandomInputs(54)
     tied = torch.tensor([[0.0, 0.0, -1.0, 0.0], [-2.0, 0.0, 0.0, 1.0]], dtype=F64)
     return [
         Case((torch.tensor([[0.0, 2.0, 1.0]]), 0.5, 1), "the example"),
@@ -44,7 +44,7 @@ TEMPERATURE_TOP_K = Exercise(
     name="temperature-top-k",
     title="Draw with a temperature from the top k",
     chapter="exercises",
-    tier=1,
+    level=1,
     minutes=10,
     topic="inference",
     reference=_top_k,
@@ -115,7 +115,7 @@ def _top_p(scores: Tensor, p: float) -> Tensor:
 
 
 def _top_p_cases() -> list[Case]:
-    draw = Draw(55)
+    draw = RandomInputs(55)
     tied = torch.tensor([[0.0, -9.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]], dtype=F64)
     return [
         Case((torch.tensor([[2.0, 5.0, 3.0]]).log(), 0.6), "the example"),
@@ -133,7 +133,7 @@ TOP_P = Exercise(
     name="top-p",
     title="Keep the nucleus",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=15,
     topic="inference",
     reference=_top_p,

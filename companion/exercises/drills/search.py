@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -24,7 +24,7 @@ def _beam_step(
 
 
 def _beam_cases() -> list[Case]:
-    draw = Draw(58)
+    draw = RandomInputs(58)
 
     def state(width: int, vocab: int, alpha: float, dtype: torch.dtype, *done: int, scale: float = 1.0) -> tuple:
         log_p = draw.normal(width, vocab, dtype=dtype).log_softmax(dim=-1)
@@ -65,7 +65,7 @@ BEAM_STEP = Exercise(
     name="beam-step",
     title="Take a step of beam search",
     chapter="exercises",
-    tier=3,
+    level=3,
     minutes=30,
     topic="inference",
     reference=_beam_step,
@@ -140,7 +140,7 @@ def _speculative(draft: Tensor, target: Tensor, tokens: Tensor, u: Tensor) -> tu
 
 
 def _speculative_cases() -> list[Case]:
-    draw = Draw(56)
+    draw = RandomInputs(56)
     generator = torch.Generator().manual_seed(57)
 
     def drafts(k: int, vocab: int, u: list[float], near: float = 1.0) -> tuple:
@@ -171,7 +171,7 @@ SPECULATIVE_STEP = Exercise(
     name="speculative-step",
     title="Accept or reject a draft",
     chapter="exercises",
-    tier=3,
+    level=3,
     minutes=30,
     topic="inference",
     reference=_speculative,

@@ -5,13 +5,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw, Stream
-from companion.exercises.limits import Limits
+from companion.exercises.draw import ChunkStream, RandomInputs
+from companion.exercises.limits import Budget
 
 F32, F64 = torch.float32, torch.float64
 
 
-def _stream_softmax(stream: Stream, d_v: int) -> Tensor:
+def _stream_softmax(stream: ChunkStream, d_v: int) -> Tensor:
     top, total, output = torch.tensor(-torch.inf), 0.0, 0.0
     for scores, values in stream:
         new = torch.maximum(top, scores.max())
@@ -23,24 +23,24 @@ def _stream_softmax(stream: Stream, d_v: int) -> Tensor:
     return output / total
 
 
-def _chunks_averaged(stream: Stream, d_v: int) -> Tensor:
+def _chunks_averaged(stream: ChunkStream, d_v: int) -> Tensor:
     return sum(scores.softmax(dim=0) @ values for scores, values in stream) / len(stream)
 
 
-def _all_kept(stream: Stream, d_v: int) -> Tensor:
+def _all_kept(stream: ChunkStream, d_v: int) -> Tensor:
     scores, values = (torch.cat(parts) for parts in zip(*stream, strict=True))
     return scores.softmax(dim=0) @ values
 
 
 def _stream_cases() -> list[Case]:
-    draw = Draw(65)
+    draw = RandomInputs(65)
 
     def stream(t: int, d_v: int, chunk: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
-        return Stream(draw.normal(t, dtype=dtype, scale=scale), draw.normal(t, d_v, dtype=dtype), chunk), d_v
+        return ChunkStream(draw.normal(t, dtype=dtype, scale=scale), draw.normal(t, d_v, dtype=dtype), chunk), d_v
 
-    by_hand = Stream(torch.tensor([0.0, 0.0, 2.0]).exp().log(), torch.tensor([[0.0], [4.0], [0.0]]), 2)
-    rising = Stream(torch.arange(0.0, 900.0, 100.0, dtype=F64), draw.normal(9, 3), 2)
-    low = Stream(torch.arange(-2600.0, -800.0, 200.0, dtype=F64), torch.eye(9, 2, dtype=F64) + 1, 2)
+    by_hand = ChunkStream(torch.tensor([0.0, 0.0, 2.0]).exp().log(), torch.tensor([[0.0], [4.0], [0.0]]), 2)
+    rising = ChunkStream(torch.arange(0.0, 900.0, 100.0, dtype=F64), draw.normal(9, 3), 2)
+    low = ChunkStream(torch.arange(-2600.0, -800.0, 200.0, dtype=F64), torch.eye(9, 2, dtype=F64) + 1, 2)
     return [
         Case((by_hand, 1), "the example"),
         Case(stream(4, 2, 4, F64), "one chunk"),
@@ -54,20 +54,20 @@ def _stream_cases() -> list[Case]:
     ]
 
 
-def _stream_limits(stream: Stream, d_v: int) -> Limits:
-    return Limits(held=60 * (d_v + 2)) if len(stream) > 100 else Limits()
+def _stream_budget(stream: ChunkStream, d_v: int) -> Budget:
+    return Budget(held=60 * (d_v + 2)) if len(stream) > 100 else Budget()
 
 
 STREAM_SOFTMAX = Exercise(
     name="stream-softmax",
     title="Average a stream with softmax weights",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=20,
     topic="complexity",
     reference=_stream_softmax,
     cases=_stream_cases,
-    limits=_stream_limits,
+    budget=_stream_budget,
     tested="one chunk and many, single positions, rising and large scores, a long stream within a limit, both dtypes",
     hints=(
         "You see each chunk once and cannot keep it. Which numbers, as few as possible, tell all that is needed about "
@@ -150,7 +150,7 @@ def _by_all_states(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 
 def _recurrent_cases() -> list[Case]:
-    draw = Draw(64)
+    draw = RandomInputs(64)
 
     def three(t: int, d_k: int, d_v: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         query, key = (draw.normal(t, d_k, dtype=dtype) for _ in range(2))
@@ -168,21 +168,21 @@ def _recurrent_cases() -> list[Case]:
     ]
 
 
-def _recurrent_limits(query: Tensor, key: Tensor, value: Tensor) -> Limits:
+def _recurrent_budget(query: Tensor, key: Tensor, value: Tensor) -> Budget:
     (t, d_k), d_v = key.shape, value.shape[1]
-    return Limits(largest=2 * t * max(d_k, d_v), work=16 * t * (d_k + 1) * (d_v + 1)) if t >= 64 else Limits()
+    return Budget(largest=2 * t * max(d_k, d_v), work=16 * t * (d_k + 1) * (d_v + 1)) if t >= 64 else Budget()
 
 
 LINEAR_RECURRENT = Exercise(
     name="linear-recurrent",
     title="Run linear attention as a recurrent network",
     chapter="exercises",
-    tier=3,
+    level=3,
     minutes=25,
     topic="complexity",
     reference=_recurrent,
     cases=_recurrent_cases,
-    limits=_recurrent_limits,
+    budget=_recurrent_budget,
     tested="one position, sizes that differ, large values, a long text within limits, both dtypes",
     hints=(
         "Without a softmax the weighted sum over the past can be taken before the query is known. Which product of "

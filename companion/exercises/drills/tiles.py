@@ -7,14 +7,16 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
-from companion.exercises.limits import Limits
+from companion.exercises.draw import RandomInputs
+from companion.exercises.limits import Budget
 
 F32, F64 = torch.float32, torch.float64
 LONG = 64  # a case this long has limits; below, every way is cheap
 
 
-def _three(draw: Draw, t: int, d_k: int, d_v: int, dtype: torch.dtype, scale: float = 1.0) -> tuple[Tensor, ...]:
+def _three(
+    draw: RandomInputs, t: int, d_k: int, d_v: int, dtype: torch.dtype, scale: float = 1.0
+) -> tuple[Tensor, ...]:
     query, key = (draw.normal(t, d_k, dtype=dtype) for _ in range(2))
     return query, key, draw.normal(t, d_v, dtype=dtype, scale=scale)
 
@@ -49,7 +51,7 @@ def _blocks_apart(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tenso
 
 
 def _window_cases() -> list[Case]:
-    draw = Draw(62)
+    draw = RandomInputs(62)
     by_hand = torch.zeros(3, 1), torch.zeros(3, 1), torch.tensor([[0.0], [4.0], [8.0]]), 2
     return [
         Case(by_hand, "the example"),
@@ -62,21 +64,21 @@ def _window_cases() -> list[Case]:
     ]
 
 
-def _window_limits(query: Tensor, key: Tensor, value: Tensor, size: int) -> Limits:
+def _window_budget(query: Tensor, key: Tensor, value: Tensor, size: int) -> Budget:
     t, width = len(query), max(query.shape[1], value.shape[1])
-    return Limits(largest=4 * t * size * width, work=30 * t * size * width) if t >= LONG else Limits()
+    return Budget(largest=4 * t * size * width, work=30 * t * size * width) if t >= LONG else Budget()
 
 
 WINDOW_ATTENTION = Exercise(
     name="window-attention",
     title="Attend within a window, and pay for the window only",
     chapter="exercises",
-    tier=3,
+    level=3,
     minutes=35,
     topic="complexity",
     reference=_window,
     cases=_window_cases,
-    limits=_window_limits,
+    budget=_window_budget,
     tested="windows of one and longer than the text, large values, a long text within limits, both dtypes",
     hints=(
         "Write the version with a mask over all pairs first; it is right and too dear. How many scores of a row "
@@ -143,7 +145,7 @@ def _blocks_averaged(query: Tensor, key: Tensor, value: Tensor, block: int) -> T
     return sum((query @ k.mT / math.sqrt(query.shape[1])).softmax(dim=-1) @ v for k, v in pairs) / len(pairs)
 
 
-def _steep(draw: Draw) -> Tensor:
+def _steep(draw: RandomInputs) -> Tensor:
     """Make queries whose scores are far apart, and one whose scores with positive keys are all far below 0."""
     query = 3e3 * draw.normal(5, 4)
     query[0] = -3e3 - query[0].abs()
@@ -151,7 +153,7 @@ def _steep(draw: Draw) -> Tensor:
 
 
 def _tiled_cases() -> list[Case]:
-    draw = Draw(63)
+    draw = RandomInputs(63)
     by_hand = torch.tensor([[1.0]]), torch.tensor([[0.0], [math.log(3)]]), torch.tensor([[0.0], [4.0]]), 1
     return [
         Case(by_hand, "the example"),
@@ -164,21 +166,21 @@ def _tiled_cases() -> list[Case]:
     ]
 
 
-def _tiled_limits(query: Tensor, key: Tensor, value: Tensor, block: int) -> Limits:
+def _tiled_budget(query: Tensor, key: Tensor, value: Tensor, block: int) -> Budget:
     t, width = len(query), max(block, query.shape[1], value.shape[1])
-    return Limits(held=8 * t * width) if t >= LONG else Limits()
+    return Budget(held=8 * t * width) if t >= LONG else Budget()
 
 
 TILED_ATTENTION = Exercise(
     name="tiled-attention",
     title="Attend tile by tile within a limit of memory",
     chapter="exercises",
-    tier=3,
+    level=3,
     minutes=35,
     topic="complexity",
     reference=_tiled,
     cases=_tiled_cases,
-    limits=_tiled_limits,
+    budget=_tiled_budget,
     tested="blocks that fit and that do not, one block, scores far apart, a long text within a limit, both dtypes",
     hints=(
         "Go through the keys block by block. What has to be carried from block to block for each query, so that at the "

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -15,7 +15,7 @@ def _lora(x: Tensor, weight: Tensor, a: Tensor, b: Tensor, alpha: float) -> tupl
 
 
 def _lora_cases() -> list[Case]:
-    draw = Draw(68)
+    draw = RandomInputs(68)
 
     def layer(n: int, d_in: int, d_out: int, rank: int, alpha: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         x, weight = draw.normal(n, d_in, dtype=dtype, scale=scale), draw.normal(d_in, d_out, dtype=dtype)
@@ -38,7 +38,7 @@ LORA = Exercise(
     name="lora",
     title="Run a low-rank adapter, and merge it",
     chapter="exercises",
-    tier=1,
+    level=1,
     minutes=10,
     topic="variants",
     reference=_lora,
@@ -102,7 +102,7 @@ def _adamw(
 
 
 def _adamw_cases() -> list[Case]:
-    draw = Draw(69)
+    draw = RandomInputs(69)
 
     def state(n: int, step: int, rate: float, decay: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         weight, gradient, m = (draw.normal(n, dtype=dtype, scale=s) for s in (scale, 1.0, 0.1))
@@ -127,7 +127,7 @@ ADAMW_STEP = Exercise(
     name="adamw-step",
     title="Decay weights inside and outside Adam",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=20,
     topic="training",
     reference=_adamw,

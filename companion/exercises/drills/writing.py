@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
-from companion.exercises.limits import Limits
+from companion.exercises.draw import RandomInputs
+from companion.exercises.limits import Budget
 
 F32, F64 = torch.float32, torch.float64
 
@@ -23,7 +23,7 @@ def _cached_step(
 
 
 def _step_cases() -> list[Case]:
-    draw = Draw(59)
+    draw = RandomInputs(59)
 
     def state(batch: int, heads: int, past: int, d_k: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         x, keys = draw.normal(batch, d, dtype=dtype), draw.normal(batch, heads, past, d_k, dtype=dtype)
@@ -48,7 +48,7 @@ CACHED_STEP = Exercise(
     name="cached-step",
     title="Take a step with a cache",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=15,
     topic="inference",
     reference=_cached_step,
@@ -143,7 +143,7 @@ def _recomputed(prompt: Tensor, n_new: int, table: Tensor, positions: Tensor, *w
 
 
 def _decoder_cases() -> list[Case]:
-    draw = Draw(60)
+    draw = RandomInputs(60)
     generator = torch.Generator().manual_seed(61)
 
     def model(t: int, n_new: int, vocab: int, d: int, layers: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
@@ -169,22 +169,22 @@ def _decoder_cases() -> list[Case]:
     ]
 
 
-def _decoder_limits(prompt: Tensor, n_new: int, table: Tensor, positions: Tensor, w_q: Tensor, *rest: Tensor) -> Limits:
+def _decoder_budget(prompt: Tensor, n_new: int, table: Tensor, positions: Tensor, w_q: Tensor, *rest: Tensor) -> Budget:
     """Allow three times the products with a cache, once the text is long enough for that to matter."""
     t, (vocab, d), layers = len(prompt) + n_new, table.shape, len(w_q)
-    return Limits(work=3 * t * (layers * (7 * d * d + 2 * t * d) + vocab * d)) if n_new >= 16 else Limits()
+    return Budget(work=3 * t * (layers * (7 * d * d + 2 * t * d) + vocab * d)) if n_new >= 16 else Budget()
 
 
 CACHED_DECODER = Exercise(
     name="cached-decoder",
     title="Write with a cache in every layer",
     chapter="exercises",
-    tier=3,
+    level=3,
     minutes=45,
     topic="inference",
     reference=_cached_decoder,
     cases=_decoder_cases,
-    limits=_decoder_limits,
+    budget=_decoder_budget,
     tested="prompts of one token and more, one to three layers, a long text within a limit of work, both dtypes",
     returns=("tokens", "scores"),
     hints=(

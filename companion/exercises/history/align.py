@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32 = torch.float32
 
@@ -16,7 +16,7 @@ def _additive_context(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor
 
 
 def _cases() -> list[Case]:
-    draw = Draw(77)
+    draw = RandomInputs(77)
 
     def case(
         t: int, n: int, widths: tuple[int, ...], note: str = "", dtype: torch.dtype = torch.float64, scale: float = 1.0

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32 = torch.float32
 Pair = tuple[Tensor, Tensor]
@@ -17,7 +17,7 @@ def _lstm_step(sums: Tensor, c: Tensor) -> Pair:
 
 
 def _lstm_cases() -> list[Case]:
-    draw = Draw(73)
+    draw = RandomInputs(73)
     by_hand = torch.tensor([[0.0, 2.0, 1.0, 0.0]], dtype=torch.float64), torch.tensor([[3.0]], dtype=torch.float64)
     return [
         Case(by_hand, "the example"),
@@ -85,7 +85,7 @@ def _gru_step(x_sums: Tensor, h_sums: Tensor, h: Tensor) -> Tensor:
 
 
 def _gru_cases() -> list[Case]:
-    draw = Draw(74)
+    draw = RandomInputs(74)
     by_hand = ([[0.0, 0.0, 1.0]], [[0.0, 0.0, 2.0]], [[4.0]])
     return [
         Case(tuple(torch.tensor(rows, dtype=torch.float64) for rows in by_hand), "the example"),

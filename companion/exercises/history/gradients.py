@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32 = torch.float32
 
@@ -31,7 +31,7 @@ def _determinants(jacobians: Tensor) -> Tensor:
 
 
 def _norms_cases() -> list[Case]:
-    draw = Draw(75)
+    draw = RandomInputs(75)
     turns = torch.tensor([[[0.0, 2.0], [0.0, 0.0]], [[0.0, 0.0], [3.0, 0.0]]], dtype=torch.float64)
     return [
         Case((turns,), "the example"),
@@ -91,7 +91,7 @@ def _rnn_backward(states: Tensor, w_h: Tensor, gradient: Tensor) -> Tensor:
 
 
 def _backward_cases() -> list[Case]:
-    draw = Draw(76)
+    draw = RandomInputs(76)
 
     def case(t: int, d: int, note: str = "", dtype: torch.dtype = torch.float64, scale: float = 1.0) -> Case:
         states = draw.normal(t, d, dtype=dtype).tanh()

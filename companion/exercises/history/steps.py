@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32 = torch.float32
 
@@ -18,7 +18,7 @@ def _rnn_steps(x: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Tensor:
 
 
 def _steps_cases() -> list[Case]:
-    draw = Draw(71)
+    draw = RandomInputs(71)
 
     def case(t: int, d_in: int, d: int, note: str = "", dtype: torch.dtype = torch.float64, scale: float = 1.0) -> Case:
         shapes = ((t, d_in), (d, d_in), (d, d), (d,))
@@ -78,7 +78,7 @@ def _reverse_padded(x: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _padded_cases() -> list[Case]:
-    draw = Draw(72)
+    draw = RandomInputs(72)
     rows = torch.tensor([[[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]]], dtype=torch.float64)
     return [
         Case((rows, torch.tensor([2])), "the example"),

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -27,7 +27,7 @@ def _multi_head(
 
 
 def _cases() -> list[Case]:
-    draw = Draw(14)
+    draw = RandomInputs(14)
 
     def layer(
         batch: int,
@@ -65,7 +65,7 @@ MULTI_HEAD = Exercise(
     name="multi-head",
     title="Write the whole layer",
     chapter="multi-head",
-    tier=2,
+    level=2,
     minutes=25,
     reference=_multi_head,
     cases=_cases,

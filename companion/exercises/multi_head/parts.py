@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -14,7 +14,7 @@ def _contributions(heads: Tensor, w_o: Tensor) -> Tensor:
 
 
 def _contribution_cases() -> list[Case]:
-    draw = Draw(15)
+    draw = RandomInputs(15)
 
     def layer(batch: int, n_heads: int, t: int, d_v: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         return draw.normal(batch, n_heads, t, d_v, dtype=dtype, scale=scale), draw.normal(n_heads * d_v, d, dtype=dtype)
@@ -35,7 +35,7 @@ HEAD_CONTRIBUTIONS = Exercise(
     name="head-contributions",
     title="Split the output into what each head brings",
     chapter="multi-head",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_contributions,
     cases=_contribution_cases,
@@ -92,7 +92,7 @@ def _prune(
 
 
 def _prune_cases() -> list[Case]:
-    draw = Draw(16)
+    draw = RandomInputs(16)
 
     def layer(
         d: int, n_heads: int, d_k: int, d_v: int, keep: list[int], dtype: torch.dtype, scale: float = 1.0
@@ -118,7 +118,7 @@ PRUNE_HEADS = Exercise(
     name="prune-heads",
     title="Remove heads from the matrices",
     chapter="multi-head",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_prune,
     cases=_prune_cases,
@@ -182,7 +182,7 @@ def _importance(contributions: Tensor, gradient: Tensor) -> Tensor:
 
 
 def _importance_cases() -> list[Case]:
-    draw = Draw(17)
+    draw = RandomInputs(17)
 
     def layer(batch: int, n_heads: int, t: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         return draw.normal(batch, n_heads, t, d, dtype=dtype, scale=scale), draw.normal(batch, t, d, dtype=dtype)
@@ -206,7 +206,7 @@ HEAD_IMPORTANCE = Exercise(
     name="head-importance",
     title="Estimate the importance of heads",
     chapter="multi-head",
-    tier=3,
+    level=3,
     minutes=35,
     reference=_importance,
     cases=_importance_cases,

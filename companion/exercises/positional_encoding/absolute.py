@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -22,7 +22,7 @@ def _odd_rates(positions: Tensor, d_model: int) -> Tensor:
 
 
 def _encoding_cases() -> list[Case]:
-    draw = Draw(21)
+    draw = RandomInputs(21)
 
     def anywhere(t: int, dtype: torch.dtype) -> Tensor:
         return (draw.normal(t).abs() * 50).round().to(dtype)
@@ -42,7 +42,7 @@ SINUSOIDAL_ENCODING = Exercise(
     name="encode-positions",
     title="Compute the sinusoidal encoding",
     chapter="positional-encoding",
-    tier=1,
+    level=1,
     minutes=15,
     reference=_encoding,
     cases=_encoding_cases,
@@ -115,7 +115,7 @@ SHIFT_MATRIX = Exercise(
     name="shift-matrix",
     title="Build the matrix of a step",
     chapter="positional-encoding",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_shift,
     cases=_shift_cases,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 from companion.positional import relative_shift
 
 F32, F64 = torch.float32, torch.float64
@@ -22,7 +22,7 @@ ALIBI_BIAS = Exercise(
     name="alibi-bias",
     title="Write the bias of ALiBi",
     chapter="positional-encoding",
-    tier=1,
+    level=1,
     minutes=15,
     reference=_alibi,
     cases=lambda: [
@@ -100,7 +100,7 @@ T5_BUCKET = Exercise(
     name="t5-bucket",
     title="Sort distances into buckets",
     chapter="positional-encoding",
-    tier=3,
+    level=3,
     minutes=30,
     reference=_bucket,
     cases=_bucket_cases,
@@ -157,7 +157,7 @@ def _windows(by_distance: Tensor, start: str) -> Tensor:
 
 
 def _shift_cases() -> list[Case]:
-    draw = Draw(23)
+    draw = RandomInputs(23)
     by_hand = torch.tensor([[[2.0, 1.0, 0.0, -1.0], [20.0, 10.0, 0.0, -10.0]]])
     return [
         Case((by_hand,), "the example"),
@@ -174,7 +174,7 @@ RELATIVE_SHIFT = Exercise(
     name="relative-shift",
     title="Shift the rows of distances",
     chapter="positional-encoding",
-    tier=3,
+    level=3,
     minutes=30,
     reference=_relative_shift,
     cases=_shift_cases,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -18,7 +18,7 @@ def _rotate(x: Tensor, positions: Tensor) -> Tensor:
 
 
 def _rotate_cases() -> list[Case]:
-    draw = Draw(24)
+    draw = RandomInputs(24)
 
     def turned(batch: int, t: int, d: int, dtype: torch.dtype, *, start: int = 0, scale: float = 1.0) -> tuple:
         return draw.normal(batch, t, d, dtype=dtype, scale=scale), torch.arange(start, start + t, dtype=dtype)
@@ -39,7 +39,7 @@ ROTATE_PAIRS = Exercise(
     name="rotate-pairs",
     title="Turn pairs by their positions",
     chapter="positional-encoding",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_rotate,
     cases=_rotate_cases,
@@ -98,7 +98,7 @@ def _layout_rows(w: Tensor, n_heads: int) -> Tensor:
 
 
 def _rows_cases() -> list[Case]:
-    draw = Draw(25)
+    draw = RandomInputs(25)
     return [
         Case((torch.arange(4.0)[:, None], 1), "the example"),
         Case((draw.normal(8, 3), 2)),
@@ -114,7 +114,7 @@ LAYOUT_ROWS = Exercise(
     name="layout-rows",
     title="Read weights of the other layout",
     chapter="positional-encoding",
-    tier=3,
+    level=3,
     minutes=25,
     reference=_layout_rows,
     cases=_rows_cases,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -38,7 +38,7 @@ READ_AND_SAY = Exercise(
     name="read-and-say",
     title="Cut a target into what is read and what is said",
     chapter="training",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_pairs,
     cases=_pair_cases,
@@ -94,7 +94,7 @@ def _smoothed(scores: Tensor, target: Tensor, smoothing: float, padding: int) ->
 
 
 def _smoothed_cases() -> list[Case]:
-    draw = Draw(32)
+    draw = RandomInputs(32)
     generator = torch.Generator().manual_seed(33)
 
     def batch(lengths: list[int], vocab: int, smoothing: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
@@ -119,7 +119,7 @@ SMOOTHED_LOSS = Exercise(
     name="smoothed-loss",
     title="Write the loss with smoothing and padding",
     chapter="training",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_smoothed,
     cases=_smoothed_cases,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -32,7 +32,7 @@ WARMUP_RATE = Exercise(
     name="warmup-rate",
     title="Compute the rate of Equation 3",
     chapter="training",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_rate,
     cases=_rate_cases,
@@ -91,7 +91,7 @@ def _each_by_itself(a: Tensor, b: Tensor, max_norm: float) -> tuple[Tensor, ...]
 
 
 def _clip_cases() -> list[Case]:
-    draw = Draw(34)
+    draw = RandomInputs(34)
 
     def gradients(n: int, m: int, k: int, max_norm: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         return draw.normal(n, m, dtype=dtype, scale=scale), draw.normal(k, dtype=dtype, scale=scale), max_norm
@@ -112,7 +112,7 @@ CLIP_GRADIENT = Exercise(
     name="clip-gradient",
     title="Clip the gradient of two parameters",
     chapter="training",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_clip,
     cases=_clip_cases,
@@ -167,7 +167,7 @@ def _adam(gradients: Tensor, rate: float, beta_1: float, beta_2: float, eps: flo
 
 
 def _adam_cases() -> list[Case]:
-    draw = Draw(35)
+    draw = RandomInputs(35)
 
     def steps(t: int, n: int, eps: float, dtype: torch.dtype, scale: float = 1.0, betas: tuple = (0.9, 0.98)) -> tuple:
         signs = draw.normal(t, n, dtype=dtype).sign()  # no entry near 0, where a step may turn on rounding
@@ -189,7 +189,7 @@ ADAM_STEPS = Exercise(
     name="adam-steps",
     title="Take the steps of Adam",
     chapter="training",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_adam,
     cases=_adam_cases,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.exercises.definition import Case, Edit, Exercise, Mistake
-from companion.exercises.draw import Draw
+from companion.exercises.draw import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -14,7 +14,7 @@ def _accumulate(gradients: Tensor, tokens: Tensor) -> Tensor:
 
 
 def _accumulate_cases() -> list[Case]:
-    draw = Draw(36)
+    draw = RandomInputs(36)
 
     def parts(counts: list[int], n: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         return draw.normal(len(counts), n, dtype=dtype, scale=scale), torch.tensor(counts)
@@ -35,7 +35,7 @@ ACCUMULATE = Exercise(
     name="accumulate",
     title="Join the gradients of unequal parts",
     chapter="training",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_accumulate,
     cases=_accumulate_cases,
@@ -90,7 +90,7 @@ def _unscale(gradient: Tensor, scale: float, good: int, patience: int) -> tuple[
 
 
 def _scale_cases() -> list[Case]:
-    draw = Draw(37)
+    draw = RandomInputs(37)
 
     def state(n: int, scale: float, good: int, dtype: torch.dtype, *bad: float, patience: int = 5) -> tuple:
         gradient = draw.normal(n, dtype=dtype, scale=scale)
@@ -114,7 +114,7 @@ SCALED_GRADIENT = Exercise(
     name="scaled-gradient",
     title="Undo the loss scale, and choose the next",
     chapter="training",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_unscale,
     cases=_scale_cases,
