@@ -22,7 +22,7 @@ def listing() -> str:
             "name": step.exercise.name,
             "title": step.exercise.title,
             "topic": step.topic,
-            "tier": step.tier,
+            "tier": step.level,
             "kind": step.kind,
             "minutes": step.minutes,
         }

@@ -3,54 +3,22 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32 = torch.float32
 
 
-def _run(x: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor, *, start: float = 0.0) -> Tensor:
-    h, states = torch.full_like(b, start), []
+def _rnn_steps(x: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Tensor:
+    h, states = torch.zeros_like(b), []
     for row in x:
         h = (w_x @ row + w_h @ h + b).tanh()
         states.append(h)
     return torch.stack(states)
 
 
-def _rnn_steps(x: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Tensor:
-    return _run(x, w_x, w_h, b)
-
-
-def _no_carry(x: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Tensor:
-    return (x @ w_x.T + b).tanh()
-
-
-def _transposed(x: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Tensor:
-    return _run(x, w_x, w_h.T, b)
-
-
-def _last_only(x: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Tensor:
-    return _run(x, w_x, w_h, b)[-1]
-
-
-def _state_outside(x: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Tensor:
-    h, states = torch.zeros_like(b), []
-    for row in x:
-        h = (w_x @ row + b).tanh() + w_h @ h
-        states.append(h)
-    return torch.stack(states)
-
-
-def _no_tanh(x: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Tensor:
-    h, states = torch.zeros_like(b), []
-    for row in x:
-        h = w_x @ row + w_h @ h + b
-        states.append(h)
-    return torch.stack(states)
-
-
 def _steps_cases() -> list[Case]:
-    draw = Draw(71)
+    draw = RandomInputs(71)
 
     def case(t: int, d_in: int, d: int, note: str = "", dtype: torch.dtype = torch.float64, scale: float = 1.0) -> Case:
         shapes = ((t, d_in), (d, d_in), (d, d), (d,))
@@ -72,6 +40,7 @@ RNN_STEPS = Exercise(
     name="rnn-steps",
     title="Run a recurrent network",
     chapter="history",
+    level=1,
     reference=_rnn_steps,
     cases=_steps_cases,
     tested="one step, thirty steps, widths that differ, both dtypes",
@@ -82,16 +51,22 @@ RNN_STEPS = Exercise(
     ),
     mistakes=(
         Mistake(
-            "no-carry", _no_carry, "Each of your states comes from its input alone. Add w_h times the state before."
+            "no-carry",
+            Edit("w_x @ row + w_h @ h + b", "w_x @ row + b"),
+            "Each of your states comes from its input alone. Add w_h times the state before.",
         ),
-        Mistake("transposed", _transposed, "You multiplied the state by w_h from the wrong side."),
-        Mistake("last-only", _last_only, "You returned the last state. Return the states of all steps."),
+        Mistake("transposed", Edit("w_h @ h", "w_h.T @ h"), "You multiplied the state by w_h from the wrong side."),
+        Mistake(
+            "last-only",
+            Edit("torch.stack(states)", "h"),
+            "You returned the last state. Return the states of all steps.",
+        ),
         Mistake(
             "state-outside",
-            _state_outside,
+            Edit("(w_x @ row + w_h @ h + b).tanh()", "(w_x @ row + b).tanh() + w_h @ h"),
             "You added the old state after tanh. Both products are summed before it, so that states stay within 1.",
         ),
-        Mistake("no-tanh", _no_tanh, "You left tanh out: your states may leave the range from -1 to 1."),
+        Mistake("no-tanh", Edit(".tanh()", ""), "You left tanh out: your states may leave the range from -1 to 1."),
     ),
 )
 
@@ -103,39 +78,8 @@ def _reverse_padded(x: Tensor, lengths: Tensor) -> Tensor:
     return result
 
 
-def _whole(x: Tensor, lengths: Tensor) -> Tensor:
-    return x.flip(1)
-
-
-def _zeroed(x: Tensor, lengths: Tensor) -> Tensor:
-    result = torch.zeros_like(x)
-    for row, n in enumerate(lengths.tolist()):
-        result[row, :n] = x[row, :n].flip(0)
-    return result
-
-
-def _to_the_end(x: Tensor, lengths: Tensor) -> Tensor:
-    result = x.clone()
-    for row, n in enumerate(lengths.tolist()):
-        t = x.shape[1]
-        result[row] = torch.cat([x[row, n:], x[row, :n].flip(0)]) if n < t else x[row].flip(0)
-    return result
-
-
-def _features(x: Tensor, lengths: Tensor) -> Tensor:
-    result = x.clone()
-    for row, n in enumerate(lengths.tolist()):
-        result[row, :n] = x[row, :n].flip(0, 1)
-    return result
-
-
-def _longest(x: Tensor, lengths: Tensor) -> Tensor:
-    n = int(lengths.max())
-    return torch.cat([x[:, :n].flip(1), x[:, n:]], dim=1)
-
-
 def _padded_cases() -> list[Case]:
-    draw = Draw(72)
+    draw = RandomInputs(72)
     rows = torch.tensor([[[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]]], dtype=torch.float64)
     return [
         Case((rows, torch.tensor([2])), "the example"),
@@ -152,6 +96,7 @@ REVERSE_PADDED = Exercise(
     name="reverse-padded",
     title="Turn padded sequences round",
     chapter="history",
+    level=2,
     reference=_reverse_padded,
     cases=_padded_cases,
     tested="one real token, one full row, padding in every row, no padding, both dtypes",
@@ -161,10 +106,26 @@ REVERSE_PADDED = Exercise(
         "Copy x. For each sequence replace its first n rows by the same rows, flipped.",
     ),
     mistakes=(
-        Mistake("whole", _whole, "You turned the padding round too, so that a backward reader would begin with it."),
-        Mistake("zeroed", _zeroed, "The order is right, but you changed the padding. Leave it as it is."),
-        Mistake("to-the-end", _to_the_end, "You put the padding in front. It stays behind the real tokens."),
-        Mistake("features", _features, "You also turned the features of each token round."),
-        Mistake("longest", _longest, "You used one length for all sequences. Each has its own."),
+        Mistake(
+            "whole",
+            lambda x, lengths: x.flip(1),
+            "You turned the padding round too, so that a backward reader would begin with it.",
+        ),
+        Mistake(
+            "zeroed",
+            Edit("x.clone()", "torch.zeros_like(x)"),
+            "The order is right, but you changed the padding. Leave it as it is.",
+        ),
+        Mistake(
+            "to-the-end",
+            Edit("result[row, :n] = x[row, :n].flip(0)", "result[row] = torch.cat([x[row, n:], x[row, :n].flip(0)])"),
+            "You put the padding in front. It stays behind the real tokens.",
+        ),
+        Mistake("features", Edit("flip(0)", "flip(0, 1)"), "You also turned the features of each token round."),
+        Mistake(
+            "longest",
+            Edit("enumerate(lengths.tolist())", "enumerate([int(lengths.max())] * len(x))"),
+            "You used one length for all sequences. Each has its own.",
+        ),
     ),
 )
