@@ -12,8 +12,10 @@ import yaml
 
 from companion.chapters.interview.formulas import FormulaError, sheet
 
-BOOK = Path(__file__).parents[2] / "book"
-LINES = {entry["id"]: entry for entry in yaml.safe_load((BOOK / "formulas.yml").read_text("utf8"))}
+BOOK = Path(__file__).parents[3] / "book" / "interview"
+LINES = {
+    entry["id"]: entry for entry in yaml.safe_load(Path(sheet.__file__).with_name("formulas.yml").read_text("utf8"))
+}
 CELL = re.compile(r"```\{code-cell\} ipython3\n(?:---\n.*?\n---\n|(?::[^\n]*\n)*)(.*?)```", re.DOTALL)
 
 

@@ -121,7 +121,7 @@ def test_a_check_prints_what_it_found(capsys):
         ("two", math.nan, {"a": 3}, FormulaError, "the error is nan"),
         ("bound", 6, {"a": 3, "observed": 5.5}, FormulaError, "bound: 5.5 is not"),
         ("whole", 6, {"f": lambda x: 3 * x, "a": 3, "b": 1}, FormulaError, r"whole, f\(a\) by f\(a\)"),
-        ("three", 6, {}, ValueError, "no formula 'three' stands in book/formulas.yml"),
+        ("three", 6, {}, ValueError, "no formula 'three' stands in formulas.yml"),
         ("two", {"m": 4}, {"a": 3}, ValueError, "nothing checks y"),
         ("two", {"y": 8, "z": 1}, {"a": 3}, ValueError, "nothing has a left side z"),
         ("two", 8, {"a": 3, "b": 3}, ValueError, "nothing contains b"),

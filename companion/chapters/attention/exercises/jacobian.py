@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -44,6 +44,7 @@ SOFTMAX_JACOBIAN = Exercise(
     title="Differentiate the softmax",
     chapter="attention",
     level=2,
+    place=8,
     minutes=20,
     reference=_softmax_jacobian,
     cases=_jacobian_cases,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -41,6 +41,7 @@ SCALED_SCORES = Exercise(
     title="Compute the scaled scores",
     chapter="attention",
     level=1,
+    place=1,
     minutes=10,
     reference=_scaled_scores,
     cases=_scaled_scores_cases,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -36,6 +36,7 @@ HEAD_CONTRIBUTIONS = Exercise(
     title="Split the output into what each head brings",
     chapter="multi-head",
     level=2,
+    place=5,
     minutes=20,
     reference=_contributions,
     cases=_contribution_cases,
@@ -119,6 +120,7 @@ PRUNE_HEADS = Exercise(
     title="Remove heads from the matrices",
     chapter="multi-head",
     level=2,
+    place=6,
     minutes=20,
     reference=_prune,
     cases=_prune_cases,
@@ -207,6 +209,7 @@ HEAD_IMPORTANCE = Exercise(
     title="Estimate the importance of heads",
     chapter="multi-head",
     level=3,
+    place=7,
     minutes=35,
     reference=_importance,
     cases=_importance_cases,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -33,6 +33,7 @@ WARMUP_RATE = Exercise(
     title="Compute the rate of Equation 3",
     chapter="training",
     level=1,
+    place=2,
     minutes=10,
     reference=_rate,
     cases=_rate_cases,
@@ -113,6 +114,7 @@ CLIP_GRADIENT = Exercise(
     title="Clip the gradient of two parameters",
     chapter="training",
     level=1,
+    place=3,
     minutes=10,
     reference=_clip,
     cases=_clip_cases,
@@ -190,6 +192,7 @@ ADAM_STEPS = Exercise(
     title="Take the steps of Adam",
     chapter="training",
     level=2,
+    place=6,
     minutes=20,
     reference=_adam,
     cases=_adam_cases,
