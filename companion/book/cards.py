@@ -32,7 +32,13 @@ DECK = "Transformers, tested"
 EPOCH = 1_767_225_600  # the start of 2026: the time of an edition whose commit is not known
 FIRST_ID = 1_767_225_600_000  # of notes and cards; Anki knows a note by its guid, whatever its number
 FEWEST_WORDS = 5  # of an answer
-SOURCES = ("book", "companion/book/cards.py", "companion/book/card_html.py")  # what decides the texts
+SOURCES = (  # what decides the texts, as git names paths: * stands for folders too
+    "book/*.ipynb",
+    "book/references.bib",
+    "companion/book/cards.py",
+    "companion/book/card_html.py",
+    "companion/book/markdown_text.py",
+)
 COLUMNS = ("name", "follow_up_of", "kind", "level", "topic", "front", "back", "tags")
 _STYLE = """.card { font: 18px/1.5 sans-serif; margin: 0 auto; max-width: 40em; padding: 0 12px; text-align: left; }
 .about { font-size: 14px; opacity: .8; }
@@ -95,11 +101,11 @@ class Card:
         return genanki.guid_for(NAME, self.name)
 
 
-def cards(book: Path) -> list[Card]:
+def cards(root: Path) -> list[Card]:
     """Make the cards of a book, each question before its follow-ups.
 
     Args:
-        book: the folder of the notebooks.
+        root: of the book.
 
     Returns:
         The cards in the order of the book.
@@ -107,7 +113,7 @@ def cards(book: Path) -> list[Card]:
     Raises:
         ValueError: a question holds what a card cannot show, or an answer has too few words.
     """
-    found = plain_book(book)
+    found = plain_book(root)
     refuse_short(found)
     return [card for question in found for card in _cards(question)]
 
@@ -204,14 +210,14 @@ def edition(root: Path) -> int:
     return int(said) if (root / ".git").exists() and said.isdecimal() else EPOCH
 
 
-def files(book: Path) -> dict[str, bytes]:
-    """Make both files of a book: name -> bytes.
+def files(made: list[Card], edition: int) -> dict[str, bytes]:
+    """Make both files of some cards: name -> bytes.
 
     Args:
-        book: the folder of the notebooks.
+        made: the cards.
+        edition: as ``deck`` takes it.
     """
-    made = cards(book)
-    return {f"{NAME}.apkg": deck(made, edition(book.parent)), f"{NAME}.csv": table(made).encode("utf8")}
+    return {f"{NAME}.apkg": deck(made, edition), f"{NAME}.csv": table(made).encode("utf8")}
 
 
 def counts(made: list[Card]) -> dict[str, int]:
@@ -228,10 +234,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "folder", nargs="?", type=Path, default=toc.CHECKOUT / "_build" / "cards", help="where to write"
     )
-    parser.add_argument("--book", type=Path, default=toc.CHECKOUT / "book", help=argparse.SUPPRESS)
+    parser.add_argument("--root", type=Path, default=toc.CHECKOUT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     try:
-        made = files(options.book.resolve())
+        made = files(cards(options.root), edition(options.root))
     except ValueError as error:
         print(f"make: {error}", file=sys.stderr)
         return 1

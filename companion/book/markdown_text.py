@@ -27,24 +27,24 @@ _FIRST = re.compile(r"^#[ \t]+(?P<title>.+)$", re.MULTILINE)
 class Words:
     """What a book's labels, pages and sources are called."""
 
-    book: Path
+    root: Path
 
     @cached_property
     def pages(self) -> dict[str, str]:
         """The title of each page, by its name."""
-        found = {toc.page(path): _FIRST.search(path.read_text("utf8")) for path in sorted(self.book.rglob("*.md"))}
+        found = {toc.page(path): _FIRST.search(path.read_text("utf8")) for path in sorted((self.root / "book").rglob("*.md"))}
         return {name: match["title"].strip() for name, match in found.items() if match}
 
     @cached_property
     def labels(self) -> dict[str, str]:
         """The heading behind each label."""
-        texts = (path.read_text("utf8") for path in sorted(self.book.rglob("*.md")))
+        texts = (path.read_text("utf8") for path in sorted((self.root / "book").rglob("*.md")))
         return {match["label"]: match["title"].strip() for text in texts for match in _HEADING.finditer(text)}
 
     @cached_property
     def sources(self) -> Mapping[str, Entry]:
         """The entries of the bibliography, by their keys."""
-        return parse_file(str(self.book / "references.bib")).entries
+        return parse_file(str(self.root / "book" / "references.bib")).entries
 
     def plain(self, text: str, where: str) -> str:
         """Turn the roles of a text into words; blocks of code are left alone.
@@ -140,11 +140,11 @@ def plain_question(question: Question, words: Words) -> Question:
     return replace(question, follow_ups=pairs, **texts)
 
 
-def plain_book(book: Path) -> list[Question]:
+def plain_book(root: Path) -> list[Question]:
     """Read the questions of a whole book as plain Markdown, in the order of the table of contents.
 
     Raises:
         ValueError: as ``read_book`` and ``plain_question`` do.
     """
-    words = Words(book)
-    return [plain_question(question, words) for question in read_book(book)]
+    words = Words(root)
+    return [plain_question(question, words) for question in read_book(root)]

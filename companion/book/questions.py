@@ -261,13 +261,13 @@ def _parse(lines: list[str], where: str, page: str) -> Question:
     )
 
 
-def read_book(book: Path) -> list[Question]:
+def read_book(root: Path = toc.CHECKOUT) -> list[Question]:
     """Read the questions of every notebook in the table of contents, in its order.
 
     The stored notebooks are read and not their sources, because numbers that a cell computes stand in these only.
 
     Args:
-        book: the folder of the notebooks; ``_toc.yml`` lies beside it.
+        root: of the book: the folder of ``_toc.yml``.
 
     Returns:
         The questions of the whole book.
@@ -275,13 +275,13 @@ def read_book(book: Path) -> list[Question]:
     Raises:
         ValueError: the table of contents or a notebook that it names is missing, or two questions have one name.
     """
-    order = book.parent / "_toc.yml"
+    order = root / "_toc.yml"
     if not order.exists():
-        raise ValueError(f"the order of the questions is that of {order.name} beside {book.name}/: got no such file.")
+        raise ValueError(f"the order of the questions is that of {order.name} beside book/: got no such file.")
     found: list[Question] = []
-    for path in toc.notebooks(book.parent):
+    for path in toc.notebooks(root):
         if not path.exists():
-            name = path.relative_to(book.parent).as_posix()
+            name = path.relative_to(root).as_posix()
             raise ValueError(f"{order.name} names {name}: got no such file. Run `make notebooks`.")
         found += read_questions(path)
     homes: dict[str, str] = {}

@@ -1,12 +1,8 @@
-"""What the extension `formulas` refuses, and what it makes of a line."""
-
-import importlib.util
-import sys
-from pathlib import Path
+"""What is no line of the formula sheet, and the statements of one."""
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "book" / "extensions" / "formulas.py"
+from companion.book.site.formulas_page import read_formulas
 
 LINE = """
 - id: {id}
@@ -18,21 +14,12 @@ LINE = """
 """
 
 
-@pytest.fixture(scope="module")
-def formulas():
-    spec = importlib.util.spec_from_file_location("loaded_formulas", SOURCE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # a dataclass looks for its module
-    spec.loader.exec_module(module)
-    return module
-
-
 def line(**changes):
     return LINE.format(**{"id": "a-sum", "latex": "a = b", "say": "Mind the sign."} | changes)
 
 
-def test_a_formula_is_cut_into_statements(formulas):
-    (found,) = formulas.read_formulas(line(latex=r"a = b \quad c = \quadratic"))
+def test_a_formula_is_cut_into_statements():
+    (found,) = read_formulas(line(latex=r"a = b \quad c = \quadratic"))
     assert found.statements == ["a = b", r"c = \quadratic"]
 
 
@@ -48,6 +35,6 @@ def test_a_formula_is_cut_into_statements(formulas):
         (line().replace("  link: sec-one\n", ""), "Missing or unknown: link"),
     ],
 )
-def test_a_line_that_is_not_complete_is_refused(formulas, text, message):
+def test_a_line_that_is_not_complete_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
-        formulas.read_formulas(text)
+        read_formulas(text)

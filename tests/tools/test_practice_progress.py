@@ -1,35 +1,21 @@
 """The page of what is missing as it is built: counts and links of a small book, and what it refuses."""
 
-import importlib
-import importlib.util
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-import nbformat
 import pytest
-from companion.explorers.mock_interview import RATINGS
+
+from companion.book import drills as tool
+from companion.book.drills import read_drills
+
+from tests.tools.small import SmallBook, notebook, plain
 
 ROOT = Path(__file__).parents[2]
-EXTENSIONS = ROOT / "book" / "extensions"
-CONFIG = """
-extensions = ["myst_nb", "practice_progress"]
-nb_execution_mode = "off"
-myst_enable_extensions = ["colon_fence", "dollarmath"]
-root_doc = "book/index"
-exclude_patterns = ["_build"]
-html_theme = "basic"
-suppress_warnings = ["config.cache"]
-nitpicky = True
-html_static_path = ["book/assets"]
-"""
 INDEX = """# Home
 
 ```{toctree}
-one
+one/index
 quiz
 ```
 
@@ -37,10 +23,10 @@ quiz
 Without a script.
 ```
 
-```{practice-table} quiz drills.json
+```{practice-table}
 ```
 
-```{practice-lists} quiz drills.json
+```{practice-lists}
 ```
 
 ## Index
@@ -101,38 +87,22 @@ def drill(**change):
     return [DRILLS[0] | change]
 
 
-def build(folder, *, drills=DRILLS, items=ITEMS, index=INDEX, topic="training"):
-    """Build a small book, and return its warnings and its first page."""
-    book = folder / "book"
-    (book / "assets").mkdir(parents=True)
-    (book / "quiz").mkdir()
-    (folder / "conf.py").write_text(CONFIG, "utf8")
-    (folder / "_toc.yml").write_text("root: book/index\n", "utf8")
-    (book / "index.md").write_text(index, "utf8")
-    (book / "quiz.md").write_text("# Quiz\n\n```{quiz} quiz\n```\n", "utf8")
-    (book / "quiz" / f"{topic}.yml").write_text(items, "utf8")
-    if drills is not None:
-        (book / "drills.json").write_text(drills if isinstance(drills, str) else json.dumps(drills), "utf8")
-    cell = nbformat.v4.new_markdown_cell(ONE, id="cell-0")
-    made = nbformat.v4.new_notebook(cells=[cell], metadata={"language_info": {"name": "python"}})
-    (book / "one.ipynb").write_text(json.dumps(made), "utf8")
-    command = [sys.executable, "-W", "ignore", "-m", "sphinx", "-q", "-n", ".", "_build/html"]
-    environment = os.environ | {"PYTHONPATH": str(EXTENSIONS), "NO_COLOR": "1"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stderr, (folder / "_build" / "html" / "book" / "index.html").read_text("utf8")
+def small(folder, *, drills=DRILLS, items=ITEMS, index=INDEX, topic="training"):
+    texts = {
+        "book/index.md": index,
+        "book/quiz.md": "# Quiz\n\n```{quiz}\n```\n",
+        "book/one/index.ipynb": notebook(ONE),
+        f"companion/chapters/{topic}/quiz.yml": items,
+        "book/interview/drills.json": json.dumps(drills),
+    }
+    return SmallBook(folder, ["progress_page"], texts)
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    warnings, page = build(tmp_path_factory.mktemp("book"))
-    assert "WARNING" not in warnings
-    assert "ERROR" not in warnings
-    return page
-
-
-def plain(html):
-    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+    book = small(tmp_path_factory.mktemp("book"))
+    assert book.warnings() == []
+    return book.html("index")
 
 
 def test_the_table_counts_each_kind_of_each_topic_and_links_to_it(built):
@@ -160,9 +130,9 @@ def test_the_lists_hold_each_piece_once_the_easy_ones_first_and_no_link_in_a_lin
         r'<li class="progress-piece" data-kind="(\w+)" data-name="([\w-]+)">(.*?)</li>', lists, re.DOTALL
     )
     assert [(kind, name, re.findall(r'href="([^"]+)"', text)) for kind, name, text in pieces] == [
-        ("question", "q-easy", ["one.html#q-easy"]),
-        ("question", "q-hard", ["one.html#q-hard"]),
-        ("drill", "scores", ["one.html#exr-scores"]),
+        ("question", "q-easy", ["one/index.html#q-easy"]),
+        ("question", "q-hard", ["one/index.html#q-hard"]),
+        ("drill", "scores", ["one/index.html#exr-scores"]),
         ("item", "quiz-which", ["quiz.html#quiz-which"]),
     ]
     words = [plain(text) for _, _, text in pieces]
@@ -194,61 +164,54 @@ def test_the_scripts_are_loaded_where_they_are_used(built):
         (DRILLS * 2, "drills.json: a drill stands once: got scores twice."),
     ],
 )
-def test_a_file_of_drills_that_breaks_a_rule_is_refused(monkeypatch, tmp_path, drills, message):
-    monkeypatch.syspath_prepend(str(EXTENSIONS))
-    path = tmp_path / "drills.json"
+def test_a_file_of_drills_that_breaks_a_rule_is_refused(tmp_path, drills, message):
+    path = tmp_path / tool.DRILLS
+    path.parent.mkdir(parents=True)
     if drills is not None:
         path.write_text(drills if isinstance(drills, str) else json.dumps(drills), "utf8")
     with pytest.raises(ValueError, match=re.escape(message)):
-        importlib.import_module("drills").read_drills(path)
+        read_drills(tmp_path)
 
 
-def test_drills_come_by_topic_and_in_a_topic_by_tier(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(str(EXTENSIONS))
+def test_drills_come_by_topic_and_in_a_topic_by_tier(tmp_path):
     places = (("theory", 1), ("attention", 3), ("attention", 1))
     rows = [row for topic, tier in places for row in drill(name=f"{topic}-{tier}", topic=topic, tier=tier)]
-    path = tmp_path / "drills.json"
+    path = tmp_path / tool.DRILLS
+    path.parent.mkdir(parents=True)
     path.write_text(json.dumps(rows), "utf8")
-    found = importlib.import_module("drills").read_drills(path)
-    assert [one.name for one in found] == ["attention-1", "attention-3", "theory-1"]
+    assert [one.name for one in read_drills(tmp_path)] == ["attention-1", "attention-3", "theory-1"]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"drills": drill(name="nowhere")}, "reference target not found: exr-nowhere"),
-        ({"items": ITEMS.replace("training", "heads"), "topic": "heads"}, "heads.yml, quiz-which: topic is one of"),
+        ({"items": ITEMS.replace("training", "heads"), "topic": "heads"}, "heads/quiz.yml, quiz-which: topic is one of"),
     ],
 )
 def test_what_cannot_be_counted_is_an_error_of_the_build(tmp_path, change, message):
-    assert message in build(tmp_path, **change)[0]
+    assert message in "\n".join(small(tmp_path, **change).warnings())
 
 
-@pytest.fixture(scope="module")
-def maker():
-    """`scripts/make_drills.py`."""
-    spec = importlib.util.spec_from_file_location("loaded_make_drills", ROOT / "scripts" / "make_drills.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_file_of_drills_is_that_of_the_package(maker, tmp_path, capsys):
-    assert maker.FILE.read_text("utf8") == maker.text(), "run scripts/make_drills.py"
+def test_the_file_of_drills_is_that_of_the_package(tmp_path):
+    stored = ROOT / tool.DRILLS
+    assert stored.read_text("utf8") == tool.drills_text(), "run `make notebooks`"
     stale = tmp_path / "drills.json"
     stale.write_text("[]", "utf8")
-    assert maker.main(["--check", "--file", str(stale)]) == 1
-    assert "run `make notebooks`" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="run `make notebooks`"):
+        tool.write_drills(stale, check=True)
     assert stale.read_text("utf8") == "[]"
-    assert maker.main(["--file", str(stale)]) == 0
-    assert maker.main(["--check", "--file", str(stale)]) == 0
-    assert stale.read_bytes() == maker.FILE.read_bytes()
+    assert tool.write_drills(stale) == "written"
+    assert tool.write_drills(stale, check=True) == "unchanged"
+    assert stale.read_bytes() == stored.read_bytes()
 
 
 def test_words_for_a_rating_are_the_same_in_every_place():
-    scripts = ROOT / "book" / "assets" / "js"
-    for name in ("practice.js", "mock.js"):
-        found = re.search(r'"No answer".*?(?=\])', (scripts / name).read_text("utf8"), re.DOTALL)
+    page = (ROOT / "book" / "interview" / "mock-interview.md").read_text("utf8")
+    words = [word.capitalize() for word in re.findall(r"^[0-3], \*(.+)\*$", page, re.MULTILINE)[:4]]
+    assert len(words) == 4
+    for path in (ROOT / "book" / "assets" / "js").glob("*.js"):
+        found = re.search(r'"No answer".*?(?=\])', path.read_text("utf8"), re.DOTALL)
+        assert found or path.name != "practice.js"
         if found:  # a script that takes them from practice.js has none
-            assert tuple(re.findall(r'"([^"]+)"', found[0])) == RATINGS, name
-    assert '"No answer"' in (scripts / "practice.js").read_text("utf8")
+            assert re.findall(r'"([^"]+)"', found[0]) == words, path.name

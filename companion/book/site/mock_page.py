@@ -43,9 +43,8 @@ class MockInterview(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the lists of all questions, between two marks."""
-        book = Path(self.env.srcdir, "book")
         try:
-            found = read_book(book)
+            found = read_book(Path(self.env.srcdir))
         except ValueError as error:
             raise ExtensionError(f"mock interview: {error}") from None
         self.env.metadata[self.env.docname]["mock-interview"] = "yes"

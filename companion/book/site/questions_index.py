@@ -35,7 +35,7 @@ def gather(env: BuildEnvironment) -> list[tuple[str, Question]]:
     root = Path(env.srcdir)
     for path in [root / "_toc.yml", *toc.notebooks(root)]:
         env.note_dependency(str(path))
-    found = read_book(root / "book")
+    found = read_book(root)
     for item in found:
         if item.topic not in TOPICS:
             raise ValueError(f"{item.name}: topic is one of {', '.join(TOPICS)}: got {item.topic!r}.")
