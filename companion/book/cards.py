@@ -16,7 +16,6 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import genanki
@@ -24,7 +23,7 @@ import genanki
 from companion.book import toc
 from companion.book.card_html import card_html, card_line
 from companion.book.markdown_text import plain_book
-from companion.book.questions import LEVELS, Question
+from companion.book.model import LEVELS, Card, Question
 from companion.book.topics import topic_title
 
 NAME = "transformers-tested"
@@ -77,28 +76,9 @@ _FOLLOW_UP = genanki.Model(
 )
 
 
-@dataclass(frozen=True)
-class Card:
-    """One card. ``front`` and ``back`` are for the table, ``fields`` for Anki, whose templates join them."""
-
-    name: str
-    follow_up_of: str
-    kind: str
-    level: int
-    topic: str
-    fields: tuple[str, ...]
-    front: str
-    back: str
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The tags of Anki: kind, level and topic."""
-        return (f"kind::{self.kind}", f"level::{self.level}-{LEVELS[self.level]}", f"topic::{self.topic}")
-
-    @property
-    def guid(self) -> str:
-        """What Anki knows the note by; it depends on the name and on nothing else."""
-        return genanki.guid_for(NAME, self.name)
+def guid(name: str) -> str:
+    """Return what Anki knows the note of a card by; it depends on the name of the card and on nothing else."""
+    return genanki.guid_for(NAME, name)
 
 
 def cards(root: Path) -> list[Card]:
@@ -178,7 +158,7 @@ def deck(made: list[Card], edition: int = EPOCH) -> bytes:
     for due, card in enumerate(made):
         model, home = (_FOLLOW_UP, decks[1]) if card.follow_up_of else (_QUESTION, decks[0])
         fields = [card.name, *card.fields]
-        home.add_note(genanki.Note(model, fields, guid=card.guid, tags=card.tags, due=due))
+        home.add_note(genanki.Note(model, fields, guid=guid(card.name), tags=card.tags, due=due))
     connection = sqlite3.connect(":memory:")
     genanki.Package(decks).write_to_db(connection.cursor(), edition, itertools.count(FIRST_ID))
     connection.commit()

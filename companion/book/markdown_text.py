@@ -14,7 +14,8 @@ from pathlib import Path
 from pybtex.database import Entry, parse_file
 
 from companion.book import toc
-from companion.book.questions import Question, read_book
+from companion.book.model import Question
+from companion.book.questions import read_book
 
 _ROLE = re.compile(r"\{(?P<role>[a-z][\w:-]*)\}(?P<ticks>`+)(?P<text>.+?)(?P=ticks)", re.DOTALL)
 _CODE = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n.*?^(?P=fence)`*[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -32,7 +33,9 @@ class Words:
     @cached_property
     def pages(self) -> dict[str, str]:
         """The title of each page, by its name."""
-        found = {toc.page(path): _FIRST.search(path.read_text("utf8")) for path in sorted((self.root / "book").rglob("*.md"))}
+        found = {
+            toc.page(path): _FIRST.search(path.read_text("utf8")) for path in sorted((self.root / "book").rglob("*.md"))
+        }
         return {name: match["title"].strip() for name, match in found.items() if match}
 
     @cached_property
@@ -99,7 +102,7 @@ def _spoken(label: str) -> str:
     return re.sub(r"^(eq|fig|tab|sec|claim|exr|q)-", "", label).replace("-", " ")
 
 
-def _authors(persons: dict) -> str:
+def _authors(persons: Mapping) -> str:
     people = persons.get("author") or persons.get("editor") or []
     parts = [[*one.rich_prelast_names, *one.rich_last_names] for one in people[: 1 if len(people) > 2 else 2]]
     names = [" ".join(part.render_as("text") for part in each) for each in parts]

@@ -14,7 +14,7 @@ import pytest
 
 from companion.book import cards, topics
 from companion.book.card_html import card_html, card_line
-from companion.book.questions import Question
+from companion.book.model import Question
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
@@ -143,13 +143,11 @@ def test_no_raw_markup_of_the_site_is_left(notes):
             assert "<script" not in html
 
 
-def test_the_name_of_a_question_decides_its_guid_and_nothing_else(made):
-    first = made[0]
-    other = cards.Card(first.name, "", "code", 3, "x", ("a", "b"), "c", "d")
-    assert other.guid == first.guid
-    assert first.guid == "".join(first.guid.split())
-    (known,) = (card for card in made if card.name == "q-what-is-attention")
-    assert known.guid == cards.genanki.guid_for("transformers-tested", "q-what-is-attention")
+def test_the_name_of_a_question_decides_its_guid_and_nothing_else(notes):
+    (known,) = (note for note in notes if note["fields"]["Name"] == "q-what-is-attention")
+    assert known["guid"] == cards.guid("q-what-is-attention")
+    assert known["guid"] == cards.genanki.guid_for("transformers-tested", "q-what-is-attention")
+    assert all(note["guid"] == cards.guid(note["fields"]["Name"]) for note in notes)
 
 
 def test_a_later_edition_says_so_in_each_note(made, tmp_path):

@@ -6,7 +6,8 @@ import torch
 
 from companion.book import check
 from companion.book.check import ClaimError, check_claim, cite_claim
-from companion.book.claims import VERDICTS, Claim, Ledger, read_ledger
+from companion.book.claims import Ledger, read_ledger
+from companion.book.model import VERDICTS, Claim
 
 
 @pytest.fixture(autouse=True)
@@ -141,5 +142,8 @@ def test_the_ledger_is_read_from_the_files_of_the_chapters(tmp_path):
         folder = tmp_path / "companion" / "chapters" / chapter
         folder.mkdir(parents=True)
         (folder / "claims.yml").write_text(text.replace("NAME", f"of-{chapter}"), "utf8")
-    assert [(claim.id, claim.chapter) for claim in read_ledger(tmp_path).claims] == [("of-two", "two"), ("of-one", "one")]
+    assert [(claim.id, claim.chapter) for claim in read_ledger(tmp_path).claims] == [
+        ("of-two", "two"),
+        ("of-one", "one"),
+    ]
     assert len(read_ledger().claims) > 100

@@ -2,7 +2,7 @@
 
 import pytest
 
-from companion.book.site.formulas_page import read_formulas
+from companion.book.formulas import parse_formulas
 
 LINE = """
 - id: {id}
@@ -19,22 +19,22 @@ def line(**changes):
 
 
 def test_a_formula_is_cut_into_statements():
-    (found,) = read_formulas(line(latex=r"a = b \quad c = \quadratic"))
+    (found,) = parse_formulas(line(latex=r"a = b \quad c = \quadratic"))
     assert found.statements == ["a = b", r"c = \quadratic"]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("one: two", "formulas.yml is a list of lines with an id: got dict"),
-        (line() + line(), "formula a-sum: an id is lower-case words joined by hyphens, and no other line has it"),
-        (line(id="A_sum"), "formula A_sum: an id is lower-case words"),
-        (line(say="''"), "formula a-sum: each field is a text. Empty or no text: say"),
-        (line(latex="7"), "Empty or no text: latex"),
-        (line() + "  more: x\n", "formula a-sum: the fields are .* Missing or unknown: more"),
-        (line().replace("  link: sec-one\n", ""), "Missing or unknown: link"),
+        ("one: two", "formulas.yml: the file is a list of entries"),
+        (line() + line(), "formulas.yml: each entry has a name of its own: got a-sum twice"),
+        (line(id="A_sum"), "formula A_sum: id is lower-case words"),
+        (line(say="''"), "formula a-sum: say is a text: got ''"),
+        (line(latex="7"), "formula a-sum: latex is a text: got 7"),
+        (line() + "  more: x\n", "formula a-sum: a formula has .*: this one has an unknown more"),
+        (line().replace("  link: sec-one\n", ""), "formula a-sum: .*this one misses link"),
     ],
 )
 def test_a_line_that_is_not_complete_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
-        read_formulas(text)
+        parse_formulas(text)

@@ -207,14 +207,12 @@ def test_a_claim_that_is_not_settled_or_twice_or_unknown_is_seen():
 
 
 def text_of(*entries):
-    """Write entries as the files of their chapters."""
-    texts = {}
+    """Write entries as the file of a chapter."""
+    lines = []
     for number, changes in enumerate(entries):
-        fields = {**ENTRY, "id": f"e{number}", **changes}
-        chapter = fields.pop("chapter")
-        line = "- {" + ", ".join(f"{key}: {value}" for key, value in fields.items() if value is not None) + "}\n"
-        texts[chapter] = texts.get(chapter, "") + line
-    return texts
+        fields = {name: value for name, value in {**ENTRY, "id": f"e{number}", **changes}.items() if name != "chapter"}
+        lines.append("- {" + ", ".join(f"{key}: {value}" for key, value in fields.items() if value is not None) + "}")
+    return "\n".join(lines)
 
 
 def test_the_ledger_is_complete():
@@ -223,21 +221,23 @@ def test_the_ledger_is_complete():
 
 def test_a_good_ledger_is_read():
     conditions = {"verdict": "holds-with-conditions", "conditions": "Small x."}
-    found = claims.parse_ledger(text_of({}, conditions, {"verdict": "wrong", "correct": "R."}))
-    assert [claim.conditions for claim in found.claims] == ["", "Small x.", ""]
+    found = claims.parse_claims(text_of({}, conditions, {"verdict": "wrong", "correct": "R."}), "one")
+    assert [claim.conditions for claim in found] == ["", "Small x.", ""]
+    assert {claim.chapter for claim in found} == {"one"}
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"evidence": None}, "entry e0 of the ledger has no field evidence"),
-        ({"remark": "x"}, "an unknown field remark"),
-        ({"claim": "''"}, "an empty claim"),
-        ({"id": "Not_So"}, "id 'Not_So', which is not lower-case words"),
-        ({"verdict": "true-ish"}, "verdict 'true-ish', which is none of holds"),
-        ({"kind": "guess"}, "kind 'guess', which is none of math"),
-        ({"documents": 6}, "documents 6, which is not a number from 1 to 5"),
-        ({"documents": "true"}, "documents True, which is not a number"),
+        ({"evidence": None}, "claims of one, entry e0: a claim has id, claim, verdict, kind, documents, evidence"),
+        ({"evidence": None}, "this one misses evidence"),
+        ({"remark": "x"}, "has an unknown remark"),
+        ({"claim": "''"}, "claim is a text: got ''"),
+        ({"id": "Not_So"}, "id is lower-case words joined by hyphens: got 'Not_So'"),
+        ({"verdict": "true-ish"}, "verdict is one of holds, holds-with-conditions, wrong"),
+        ({"kind": "guess"}, "kind is one of math, measurement, code, history-fact, opinion: got 'guess'"),
+        ({"documents": 6}, "documents is a number from 1 to 5: got 6"),
+        ({"documents": "true"}, "documents is a number from 1 to 5: got True"),
         ({"verdict": "holds-with-conditions"}, "verdict holds-with-conditions, which needs conditions"),
         ({"verdict": "wrong"}, "verdict wrong, which needs correct"),
         ({"verdict": "outdated"}, "verdict outdated, which needs correct"),
@@ -247,20 +247,27 @@ def test_a_good_ledger_is_read():
 )
 def test_an_entry_that_is_not_complete_is_refused(changes, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        claims.parse_ledger(text_of(changes))
+        claims.parse_claims(text_of(changes), "one")
+
+
+def test_an_entry_without_an_id_is_named_by_its_line():
+    with pytest.raises(ValueError, match=r"claims of one, line 2: .*this one misses id"):
+        claims.parse_claims(text_of({}, {"id": None}), "one")
 
 
 def test_a_ledger_with_a_doubled_entry_or_too_many_is_refused():
-    with pytest.raises(ValueError, match=r"one entry in the ledger: got two of same\. Remove one"):
-        claims.parse_ledger(text_of({"id": "same"}, {"id": "same"}))
+    with pytest.raises(ValueError, match=r"the ledger: each entry has a name of its own: got same twice"):
+        claims.ledger([entry(id="same"), entry(id="same", chapter="two")])
     with pytest.raises(ValueError, match="at most total=1 entries: got 2"):
-        claims.parse_ledger(text_of({}, {}), total=1)
-    with pytest.raises(ValueError, match="the claims of one are a list of entries"):
-        claims.parse_ledger({"one": "claims: []"})
+        claims.ledger([entry(), entry(id="other")], total=1)
+    with pytest.raises(ValueError, match="claims of one: the file is a list of entries"):
+        claims.parse_claims("claims: []", "one")
 
 
 def test_counts_are_by_chapter_and_verdict():
-    found = claims.parse_ledger(text_of({}, {"chapter": "two"}, {"verdict": "wrong", "correct": "R."}), total=9)
+    found = claims.ledger(
+        [entry(id="a"), entry(id="b", chapter="two"), entry(id="c", verdict="wrong", correct="R.")], total=9
+    )
     words = ("total", "documents", "all", "holds", "one", "one holds", "one wrong", "two wrong")
     assert [claims.count(found, word) for word in words] == [9, 5, 3, 2, 2, 1, 1, 0]
     with pytest.raises(ValueError, match=r"a chapter \(one, two\).*got 'three'"):

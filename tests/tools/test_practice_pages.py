@@ -6,7 +6,6 @@ import nbformat
 import pytest
 
 from companion.book.site.live_lab import addresses
-
 from tests.tools.small import SmallBook, notebook
 
 TEXT = r"""# Chapter one
@@ -127,7 +126,7 @@ def test_the_lists_hold_each_question_by_topic_in_the_order_of_the_index_the_eas
 def test_links_and_citations_in_the_lists_lead_to_their_pages(built):
     page = built.html("lab/index").split('<details class="mock-topic"')[2]
     assert 'href="../one/index.html#q-why"' in page
-    assert page.count('href="../one/index.html#sec-one"') == 3  # in a whiteboard answer, and as evidence of both questions
+    assert page.count('href="../one/index.html#sec-one"') == 3  # in an answer, and twice as evidence
     assert 'href="../refs.html#' in page
 
 

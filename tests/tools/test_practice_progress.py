@@ -8,7 +8,6 @@ import pytest
 
 from companion.book import drills as tool
 from companion.book.drills import read_drills
-
 from tests.tools.small import SmallBook, notebook, plain
 
 ROOT = Path(__file__).parents[2]
@@ -155,13 +154,16 @@ def test_the_scripts_are_loaded_where_they_are_used(built):
     ("drills", "message"),
     [
         (None, "drills.json holds the drills: got no such file. Run `make notebooks`."),
-        ("[{", "drills.json is a list of drills with name, title, topic, tier, kind, minutes: got no JSON"),
-        ({"name": "x"}, "minutes: got something else."),
-        (drill(tier="1"), "minutes: drill 1 has name, title, topic, tier, kind, minutes."),
-        (drill(mood="good"), "drill 1 has name, title, topic, tier, kind, minutes, mood."),
-        (drill(topic="heads"), "and its tier 1, 2 or 3: scores has 'heads' and 1."),
-        (drill(tier=4), "scores has 'attention' and 4."),
-        (DRILLS * 2, "drills.json: a drill stands once: got scores twice."),
+        ("[{", "drills.json is a list of drills: got no JSON"),
+        ({"name": "x"}, "drills.json is a list of drills: got something else."),
+        (drill(tier="1"), "drills.json, drill 1: tier is 1, 2 or 3: got '1'."),
+        (
+            drill(mood="good"),
+            "a drill has name, title, topic, tier, kind, minutes: this one has an unknown mood.",
+        ),
+        (drill(topic="heads"), "drill 1: topic is one of history, attention"),
+        (drill(tier=4), "drill 1: tier is 1, 2 or 3: got 4."),
+        (DRILLS * 2, "drills.json: each entry has a name of its own: got scores twice."),
     ],
 )
 def test_a_file_of_drills_that_breaks_a_rule_is_refused(tmp_path, drills, message):
@@ -186,7 +188,10 @@ def test_drills_come_by_topic_and_in_a_topic_by_tier(tmp_path):
     ("change", "message"),
     [
         ({"drills": drill(name="nowhere")}, "reference target not found: exr-nowhere"),
-        ({"items": ITEMS.replace("training", "heads"), "topic": "heads"}, "heads/quiz.yml, quiz-which: topic is one of"),
+        (
+            {"items": ITEMS.replace("training", "heads"), "topic": "heads"},
+            "heads/quiz.yml, line 2, quiz-which: topic is",
+        ),
     ],
 )
 def test_what_cannot_be_counted_is_an_error_of_the_build(tmp_path, change, message):

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from companion.book import questions, toc
-from companion.book.questions import Question, read_questions
+from companion.book.model import LEVELS, QUESTION_KINDS, Question
+from companion.book.questions import read_questions
 from companion.book.topics import TOPICS
 
 BOOK = Path(__file__).parents[2] / "book"
@@ -130,8 +131,8 @@ def alike(items):
 def shortages(items):
     """Say of which topic, kind or level there are too few."""
     topics = [topic for topic in TOPICS if topic != "history" or any(i.topic == "history" for i in items)]
-    bars = dict.fromkeys(topics, LEAST_OF_A_TOPIC) | dict.fromkeys(questions.KINDS, LEAST_OF_A_KIND)
-    bars |= dict.fromkeys(map(str, questions.LEVELS), LEAST_OF_A_LEVEL) | {"total": LEAST}
+    bars = dict.fromkeys(topics, LEAST_OF_A_TOPIC) | dict.fromkeys(QUESTION_KINDS, LEAST_OF_A_KIND)
+    bars |= dict.fromkeys(map(str, LEVELS), LEAST_OF_A_LEVEL) | {"total": LEAST}
     counts = {word: questions.count(items, word) for word in bars}
     return [f"{word}: {counts[word]}, fewer than {bar}" for word, bar in bars.items() if counts[word] < bar]
 
@@ -216,9 +217,7 @@ def test_a_number_that_no_cell_prints_is_seen(answer, problems):
 
 
 def found_in(*, short="", full="", follow_ups=(), mistake=""):
-    item = Question(
-        "q-x", "And 768?", "compute", 1, "attention", ("x",), short, full, follow_ups, mistake, "x"
-    )
+    item = Question("q-x", "And 768?", "compute", 1, "attention", ("x",), short, full, follow_ups, mistake, "x")
     stream = {"output_type": "stream", "text": ["it-is = 1,024 MiB\n", "0.1235\n"]}
     cells = [{"cell_type": "code", "source": ["d = 4_096"], "outputs": [stream]}]
     return number_problems([item], cells)
@@ -226,9 +225,7 @@ def found_in(*, short="", full="", follow_ups=(), mistake=""):
 
 def test_every_part_of_an_answer_is_held_to_its_numbers():
     further = (("And for 640?", "For 640 it takes 641."), ("Then?", "Then 642."), ("So?", "1,024 MiB for 768."))
-    assert found_in(
-        short="643.", full="644.", follow_ups=further, mistake='"It is 1,024." No, 645 MiB.'
-    ) == [
+    assert found_in(short="643.", full="644.", follow_ups=further, mistake='"It is 1,024." No, 645 MiB.') == [
         "q-x, short: 643",
         "q-x, full: 644",
         "q-x, follow-up 1: 641",

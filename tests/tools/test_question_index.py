@@ -5,7 +5,6 @@ import re
 import pytest
 
 from companion.book import questions
-
 from tests.tools.small import SmallBook, notebook, plain
 
 INDEX = """# Home
@@ -120,7 +119,10 @@ def test_the_index_is_made_again_when_a_chapter_changes(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"two": TWO.replace("q-math", "q-easy")}, "a question has a name of its own: got q-easy in one/index and in two/index. Rename one."),
+        (
+            {"two": TWO.replace("q-math", "q-easy")},
+            "of its own: got q-easy in one/index and in two/index. Rename one.",
+        ),
         ({"two": TWO.replace("topic: training", "topic: trains")}, "q-math: topic is one of history, attention"),
         ({"index": INDEX + "{question-count}`atention`\n"}, "a topic, a kind or a level: got 'atention'"),
         ({"index": INDEX + "{question-count}` `\n"}, "questions are counted by total"),

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from companion.book.questions import Question, read_questions
+from companion.book.model import Question
+from companion.book.questions import read_questions
 
 BOOK = Path(__file__).parents[2] / "book"
 LEAST_WORDS = 5  # of an answer to a follow-up: fewer give no reason
@@ -66,9 +67,7 @@ def test_an_answer_to_a_follow_up_gives_a_reason(chapter):
 
 
 def ask(*, question="Why?", short="", full="", follow_ups=(), mistake=""):
-    return Question(
-        "q-x", question, "concept", 1, "attention", ("x",), short, full, follow_ups, mistake, "attention"
-    )
+    return Question("q-x", question, "concept", 1, "attention", ("x",), short, full, follow_ups, mistake, "attention")
 
 
 @pytest.mark.parametrize(

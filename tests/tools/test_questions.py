@@ -7,7 +7,8 @@ import nbformat
 import pytest
 
 from companion.book.claims import read_ledger
-from companion.book.questions import Question, read_questions
+from companion.book.model import Question
+from companion.book.questions import read_questions
 
 BOOK = Path(__file__).parents[2] / "book"
 
@@ -84,14 +85,14 @@ def test_a_file_gives_its_name_to_the_page(tmp_path):
         (":topic: attention", ":topic: attention\n:mood: good", "has an unknown mood"),
         (":topic: attention", ":topic: attention\n:topic: masks", "a question has one topic: got two"),
         ("kind: derive", "kind: riddle", "kind is one of concept, derive, compute, code, debug: got 'riddle'"),
-        ("level: 1", "level: 4", "level is 1, 2 or 3: got '4'"),
+        ("level: 1", "level: 4", "level is 1, 2 or 3: got 4"),
         ("level: 1", "level: one", "level is 1, 2 or 3: got 'one'"),
         (
             "name: q-why-scale",
             "name: Why Scale",
-            "a name is q- and lower-case words joined by hyphens: got 'Why Scale'",
+            "name is q- and lower-case words joined by hyphens: got 'Why Scale'",
         ),
-        ("variance, fig", "variance,, fig", "evidence is labels joined by commas"),
+        ("variance, fig", "variance,, fig", "evidence, number 2 is a label, and commas stand between two: got ''"),
         (":::{short}\nBecause of the variance.\n:::\n", "", "a question needs the part short"),
         ("Because of the variance.", "", "a question needs the part short: got none, or an empty one"),
         (
@@ -119,7 +120,7 @@ def test_a_question_that_is_not_complete_is_refused(old, new, message):
 def test_two_questions_of_one_name_are_refused(tmp_path):
     path = tmp_path / "attention.md"
     path.write_text(GOOD + GOOD, "utf8")
-    with pytest.raises(ValueError, match=r"attention\.md: 2 questions have the name q-why-scale"):
+    with pytest.raises(ValueError, match=r"attention\.md: each entry has a name of its own: got q-why-scale twice"):
         read_questions(path)
 
 

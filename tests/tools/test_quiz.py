@@ -13,7 +13,6 @@ import companion
 from companion.book.claims import read_ledger
 from companion.book.questions import read_book
 from companion.book.quiz import read_quiz
-
 from tests.tools.small import contents
 
 ROOT = Path(__file__).parents[2]
@@ -105,7 +104,7 @@ def test_a_repair_takes_the_place_of_the_line_at_fault(read):
 
 
 CASES = [
-    ("id: quiz-one", "id: Quiz One", "line 2, Quiz One: an id is quiz- and lower-case words"),
+    ("id: quiz-one", "id: Quiz One", "line 2, Quiz One: id is quiz- and lower-case words"),
     (
         "topic: heads\n  level: 1",
         "topic: hands\n  level: 1",
@@ -114,7 +113,7 @@ CASES = [
     ("level: 1", "level: 4", "line 2, quiz-one: level is 1, 2 or 3: got 4"),
     ("level: 1", "level: true", "level is 1, 2 or 3: got True"),
     ("kind: choice", "kind: riddle", "kind is one of choice, number, order, bug: got 'riddle'"),
-    ("  kind: choice\n", "", "kind is one of choice, number, order, bug: got None"),
+    ("  kind: choice\n", "", "line 2, quiz-one: an item has id, topic, level, kind"),
     ("  link: sec-one\n", "", "this one misses link"),
     ("link: sec-one", "link: eq-one", "link is the label of a claim, a section, a figure or a table: got 'eq-one'"),
     ("link: sec-one", "link: sec one", "link is the label"),
@@ -145,12 +144,16 @@ CASES = [
     ("text: Third", "text: First", "steps differ: two are the same"),
     ("{line: 1, why: A name.}", "{line: 9, why: A name.}", "a line of the listing is from 1 to 5: got 9"),
     ("{line: 1, why: A name.}", "{line: 4, why: A name.}", "a line that is offered is not empty: got line 4"),
-    ("{line: 1, why: A name.}", "{line: one, why: A name.}", "a line of the listing is from 1 to 5: got 'one'"),
+    (
+        "{line: 1, why: A name.}",
+        "{line: one, why: A name.}",
+        "line is the number of a line of the listing, from 1: got 'one'",
+    ),
     ("repair: {line: 2,", "repair: {line: 3,", "the repair mends the line at fault, 2: got line 3"),
-    ('text: "    y = x * 2"', "text: ''", "the text of a repair is a text"),
+    ('text: "    y = x * 2"', "text: ''", "repair, text is a text"),
     ("  shows: z == 4\n", "", "line 35, quiz-four: a bug has"),
     ("level: 1", "level: 1\n  level: 1", "heads/quiz.yml: line 4: the key level stands twice"),
-    ("id: quiz-two", "id: quiz-one", "heads/quiz.yml, line 12: the id quiz-one is taken, in heads/quiz.yml"),
+    ("id: quiz-two", "id: quiz-one", "heads/quiz.yml, line 12, quiz-one: the id is taken, in heads/quiz.yml"),
 ]
 
 
@@ -164,7 +167,7 @@ def test_what_breaks_a_rule_is_refused_with_its_place(read, old, new, message):
 
 @pytest.mark.parametrize("text", ["", "id: quiz-one", "[]"])
 def test_a_file_is_a_list(read, text):
-    with pytest.raises(ValueError, match=r"heads/quiz\.yml: a file of the quiz is a list of items"):
+    with pytest.raises(ValueError, match=r"heads/quiz\.yml: the file is a list of entries"):
         read(text)
 
 

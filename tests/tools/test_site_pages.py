@@ -217,7 +217,7 @@ def test_a_book_that_contradicts_its_ledger_is_not_built_without_warnings(tmp_pa
         "fig-two",
         "got 'worng'",
         "got 'maybe'",
-        "level is 1, 2 or 3: got '9'",
+        "level is 1, 2 or 3: got 9",
     ):
         assert message in warnings, message
 

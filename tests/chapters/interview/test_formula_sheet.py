@@ -13,7 +13,9 @@ import yaml
 from companion.chapters.interview.formulas import FormulaError, sheet
 
 PAGE = Path(__file__).parents[3] / "book" / "interview" / "formulas.md"
-LINES = {entry["id"]: entry for entry in yaml.safe_load(Path(sheet.__file__).with_name("formulas.yml").read_text("utf8"))}
+LINES = {
+    entry["id"]: entry for entry in yaml.safe_load(Path(sheet.__file__).with_name("formulas.yml").read_text("utf8"))
+}
 CELL = re.compile(r"```\{code-cell\} ipython3\n(?:---\n.*?\n---\n|(?::[^\n]*\n)*)(.*?)```", re.DOTALL)
 
 
