@@ -118,7 +118,8 @@ def evidence(directive: SphinxDirective, labels: Iterable[str], **words: str) ->
     """List links to what shows an answer; ``words`` has those of some labels."""
     items = nodes.bullet_list()
     for name in labels:
-        paragraph = nodes.paragraph("", "", link(directive, name, *map(nodes.Text, [words[name]] * (name in words))))
+        own = [nodes.Text(words[name])] if name in words else []
+        paragraph = nodes.paragraph("", "", link(directive, name, *own))
         if name.startswith("eq-"):
             paragraph.insert(0, nodes.Text("Equation "))
         items += nodes.list_item("", paragraph)
