@@ -50,6 +50,11 @@ class MockInterview(SphinxDirective):
         asked = nodes.inline("", "", *children, *messages, classes=["mock-asked"])
         kind = nodes.inline("", question.kind, classes=["question-kind"])
         level = nodes.inline("", LEVELS[question.level], classes=["question-level"])
+        answers = [
+            self._piece("short", parse(self, question.short, where), "Short answer"),
+            self._piece("full", parse(self, question.full, where), "On the whiteboard"),
+            self._piece("mistake", parse(self, question.common_mistake, where), "Common wrong answer"),
+        ]
         further = nodes.enumerated_list(classes=["mock-follow-ups"])
         for line, answer in question.follow_ups:
             parts = (
@@ -60,9 +65,7 @@ class MockInterview(SphinxDirective):
         links = evidence(self, (question.name, *question.evidence), **{question.name: "The question in its chapter"})
         return element(
             *("details", "mock-question", element("summary", "", asked, kind, level)),
-            self._piece("short", parse(self, question.short, where), "Short answer"),
-            self._piece("full", parse(self, question.full, where), "On the whiteboard"),
-            self._piece("mistake", parse(self, question.common_mistake, where), "Common wrong answer"),
+            *answers,
             nodes.paragraph("", "Follow-ups", classes=["mock-part"]),
             further,
             self._piece("evidence", [links], "Shown in"),

@@ -124,7 +124,7 @@ class QuestionIndex(SphinxDirective):
     def _entry(self, item: Question) -> nodes.list_item:
         """One question: a link to where it stands, its kind and its level."""
         words, messages = self.state.inline_text(item.question, self.lineno)
-        to = link(self, item.name, without_links(nodes.inline("", "", *words)), kind=LABEL)
+        to = link(self, item.name, *without_links(nodes.inline("", "", *words)).children, kind=LABEL)
         to["page"] = f"book/{item.page}"
         paragraph = nodes.paragraph("", "", to, *messages)
         for word, name in ((item.kind, "kind"), (LEVELS[item.level], "level")):
