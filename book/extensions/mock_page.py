@@ -17,8 +17,10 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
+from vocabulary import SHARED
 
-SCRIPTS = ("store", "mock-parts", "mock-kept", "mock-history", "mock-hold", "mock-report", "mock", "mock-coding")
+OWN = ("mock-storage.js", "session.js", "mock-lists.js", "mock-report.js", "mock.js", "mock-coding.js")
+SCRIPTS = (*SHARED, *OWN)
 MARK = "<!-- mock interview -->"
 _FORMULA = 'class="math notranslate nohighlight"'
 _WAITING = 'class="math-waiting notranslate nohighlight"'
@@ -149,7 +151,7 @@ def on_page(app: Sphinx, page: str, template: str, context: dict[str, object], d
     context["body"] = before + re.sub(re.escape(_FORMULA), _WAITING, lists) + after
     app.add_css_file("css/mock.css")
     for script in SCRIPTS:
-        app.add_js_file(f"js/{script}.js", loading_method="defer")
+        app.add_js_file(f"js/{script}", loading_method="defer")
 
 
 def setup(app: Sphinx) -> dict[str, object]:

@@ -19,10 +19,11 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode, set_source_info
+from vocabulary import SHARED
 
 LINK = "practice"
 KINDS = {"question": "Questions", "item": "Quiz items", "drill": "Drills"}
-SCRIPTS = ("store.js", "practice.js", "progress-file.js", "progress.js")
+SCRIPTS = (*SHARED, "progress-file.js", "progress.js")
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode, set_source_info
+from vocabulary import SHARED
 
 LINK = "interview-question"
-SHARED = ("store.js", "practice.js")  # what the reader did, for the scripts of a page
 SCRIPTS = {"interview-question": "question-rating.js", "question-index": "questions.js", "study-plan": "plans.js"}
 WORDS_A_MINUTE = 175  # the slow end of what Brysbaert (2019) gives for most adults and English non-fiction
 MINUTES_A_QUESTION = 5  # our assumption: to say an answer aloud, and to compare it

@@ -19,8 +19,9 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
+from vocabulary import SHARED
 
-SCRIPTS = ("store.js", "practice.js", "quiz-logic.js", "quiz-item.js", "quiz-progress.js", "quiz-exam.js", "quiz.js")
+SCRIPTS = (*SHARED, "quiz-logic.js", "quiz-item.js", "quiz-exam.js", "quiz.js")
 
 
 class quiz_element(nodes.General, nodes.Element):
