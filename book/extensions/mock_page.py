@@ -169,6 +169,7 @@ def setup(app: Sphinx) -> dict[str, object]:
             self.body.append(f"</{tag}>\n")
 
         app.add_node(node, html=(visit, close), **other)
+    app.setup_extension("vocabulary")
     app.add_directive("mock-interview", MockInterview)
     app.add_directive("drill-list", DrillList)
     for stage in ("mock-stage", "coding-stage"):

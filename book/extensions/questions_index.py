@@ -190,6 +190,7 @@ def add_script(app: Sphinx, page: str, template: str, context: dict, doctree: no
 
 def register(app: Sphinx) -> None:
     """Register the directive, the role and the steps of the build with Sphinx."""
+    app.setup_extension("vocabulary")
     app.add_directive("question-index", QuestionIndex)
     app.add_role("question-count", QuestionCount())
     app.add_role("study-minutes", StudyMinutes())

@@ -232,6 +232,7 @@ def register(app: Sphinx) -> dict[str, object]:
         ("latex", "text", "man", "texinfo"), (_nothing, _nothing)
     )
     app.add_node(quiz_element, html=(open_element, close_element), **other)
+    app.setup_extension("vocabulary")
     app.add_directive("quiz", Quiz)
     app.connect("html-page-context", add_scripts)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

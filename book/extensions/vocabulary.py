@@ -1,7 +1,7 @@
-"""The words that pages and scripts share: levels, kinds, tiers, topics and ratings, written for the browser from one place.
+"""The words that pages and scripts share, written for the browser: levels, kinds, tiers, topics and ratings.
 
-A page may not fetch a file when it is opened from a folder, so the words are a script: ``_static/js/vocabulary.js``, which
-every page that has a script of ours loads first.
+A page may not fetch a file when it is opened from a folder, so the words are a script, ``_static/js/vocabulary.js``,
+which every page that uses them loads first.
 """
 
 import json

@@ -92,9 +92,7 @@ function render({ model, el }) {
 
   view.watch("beta_1 beta_2 factor correct", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       slider(view, {
         name: "beta_1",
         label: math("β_1").childNodes,

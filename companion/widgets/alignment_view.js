@@ -94,9 +94,7 @@ function render({ model, el }) {
   });
   view.watch("outline", explain);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       slider(view, {
         name: "example",
         label: "length of the row",

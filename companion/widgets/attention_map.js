@@ -105,9 +105,7 @@ function render({ model, el }) {
   });
   heads();
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       examples.length > 1
         ? menu(view, { name: "example", label: "example", options: examples.map((e, k) => [k, e.title]) })
         : null,

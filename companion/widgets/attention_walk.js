@@ -227,7 +227,7 @@ function render({ model, el }) {
       shown[name] = tables[name]();
       panels[name].fill(shown[name]);
     }
-    const focused = document.activeElement;
+    const focused = /** @type {HTMLElement} */ (document.activeElement);
     before.replaceChildren(...inputs.map((name) => panels[name].box));
     after.replaceChildren(panels[result].box);
     if (focused !== document.activeElement && view.root.contains(focused)) focused.focus();
@@ -262,9 +262,7 @@ function render({ model, el }) {
   const offered = MASKS.filter(([value]) => steps.masks[value]);
   view.show(
     stepper,
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       choice(view, { name: "mask", label: "Mask", options: offered }),
       toggle(view, { name: "scaled", label: ["divide by ", ...math("√d_k").childNodes] }),
     ),

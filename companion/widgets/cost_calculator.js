@@ -40,6 +40,7 @@ function render({ model, el }) {
     const cache = 2n * layers * kv * batch * t * size;
     const words = `${heads} query and ${shared} key-value heads, d_ff = ${grouped(ff)}`;
     const share = (100 * Number(pairs)) / Number(linear(t) + pairs);
+    /** @type {[string, number | bigint, (x: any) => string, string, string][]} */
     const rows = [
       ["parameters", parameters, brief, `${vocab} × ${d} + ${layers} × (${layer} + 2 × ${d}) + ${d}`, ""],
       [
@@ -146,9 +147,7 @@ function render({ model, el }) {
     });
   view.watch("d_model n_layers head_width group vocab t batch dtype gated", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       size("d_model", math("width d_model").childNodes),
       size("n_layers", "layers"),
       size("head_width", "width of a head"),

@@ -96,9 +96,7 @@ function render({ model, el }) {
   });
   view.watch("guess", speak);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       choice(view, { name: "curve", label: "run", options: curves.map((c, k) => [k, c.title]) }),
       menu(view, {
         name: "guess",

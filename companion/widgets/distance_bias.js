@@ -178,12 +178,7 @@ function render({ model, el }) {
       h(
         "div",
         null,
-        h(
-          "div",
-          { class: "ex-controls" },
-          choice(view, { name: "n_heads", label: "ALiBi: heads", options: listed(heads) }),
-          headBox,
-        ),
+        controls(choice(view, { name: "n_heads", label: "ALiBi: heads", options: listed(heads) }), headBox),
         h(
           "div",
           { class: "ex-panel" },
@@ -194,9 +189,7 @@ function render({ model, el }) {
       h(
         "div",
         null,
-        h(
-          "div",
-          { class: "ex-controls" },
+        controls(
           choice(view, { name: "buckets", label: "T5: buckets", options: listed([8, 16, 32]) }),
           menu(view, { name: "max_distance", label: "largest distance", options: listed([32, 64, 128, 256]) }),
           toggle(view, { name: "causal", label: "causal" }),

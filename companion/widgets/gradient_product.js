@@ -20,6 +20,7 @@ function render({ model, el }) {
   }
 
   // The largest singular value of a two-by-two matrix, from the sum of its squares and its determinant.
+  /** @param {number[][]} matrix */
   function norm([[a, b], [c, d]]) {
     const squares = a * a + b * b + c * c + d * d;
     const det = a * d - b * c;
@@ -115,9 +116,7 @@ function render({ model, el }) {
 
   view.watch("kind scale inputs", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       choice(view, { name: "kind", label: "matrix", options: KINDS }),
       slider(view, { name: "scale", label: "scale", min: 0.5, max: 1.5, step: 0.05, text: (v) => num(v) }),
       slider(view, { name: "inputs", label: "size of the inputs", min: 0, max: 2, step: 0.1, text: (v) => num(v, 1) }),

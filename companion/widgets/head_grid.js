@@ -91,9 +91,7 @@ function render({ model, el }) {
   view.watch("key", draw);
   keys();
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       examples.length > 1
         ? menu(view, { name: "example", label: "sentence and query", options: examples.map((e, k) => [k, e.title]) })
         : null,

@@ -8,6 +8,7 @@ function render({ model, el }) {
 
   const grouped = (x) => String(x).replace(/\B(?=(\d{3})+$)/g, ",");
   const brief = (x) => {
+    /** @type {[number, string][]} */
     const steps = [
       [1e12, "T"],
       [1e9, "G"],
@@ -18,6 +19,7 @@ function render({ model, el }) {
     return name ? `${Number((name === "k" ? x / 1e3 : x / unit).toPrecision(3))} ${name}` : grouped(x);
   };
 
+  /** @returns {[string, number, string][]} */
   function column(heads, kv, d, t) {
     const width = d / heads;
     const shared = kv * width;
@@ -120,9 +122,7 @@ function render({ model, el }) {
   });
   view.watch("d_model n_heads n_kv_heads t", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       size("d_model", math("width d_model").childNodes),
       size("n_heads", "query heads"),
       size("n_kv_heads", "key-value heads"),

@@ -71,9 +71,7 @@ function render({ model, el }) {
   tick();
   view.watch("run on", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       runs.length > 1 ? menu(view, { name: "run", label: "model", options: runs.map((r, k) => [k, r.title]) }) : null,
       h(
         "div",

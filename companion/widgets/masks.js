@@ -181,9 +181,7 @@ function render({ model, el }) {
   });
   view.watch("pattern t_q t_k size padded length convention", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       choice(view, {
         name: "pattern",
         label: "A query looks at",
@@ -195,9 +193,7 @@ function render({ model, el }) {
       }),
       toggle(view, { name: "padded", label: "padding" }),
     ),
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       slider(view, { name: "t_q", label: math("queries t_q").childNodes, min: 1, max: 6 }),
       slider(view, { name: "t_k", label: math("keys t_k").childNodes, min: 1, max: 6 }),
       optional.size,

@@ -76,9 +76,7 @@ function render({ model, el }) {
 
   view.watch("bias lag spread", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       slider(view, {
         name: "bias",
         label: "bias of the forget gate",

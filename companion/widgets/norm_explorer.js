@@ -115,9 +115,7 @@ function render({ model, el }) {
 
   view.watch("norm masked first", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       choice(view, {
         name: "norm",
         label: "Norm",

@@ -7,6 +7,7 @@ function render({ model, el }) {
 
   const grouped = (x) => String(x).replace(/\B(?=(\d{3})+$)/g, ",");
 
+  /** @returns {[string, number, string][]} */
   function now() {
     const [kind, d, n, v] = ["kind", "d_model", "n_layers", "vocab"].map(view.get);
     const f = view.get("ratio") * d;
@@ -79,9 +80,7 @@ function render({ model, el }) {
     });
   view.watch("kind d_model n_layers ratio vocab tied", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       menu(view, {
         name: "kind",
         label: "model",

@@ -208,9 +208,7 @@ function render({ model, el }) {
   });
   view.watch("n size start d", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       menu(view, { name: "kind", label: "layer that is drawn", options: kinds.map((kind) => [kind, names[kind]]) }),
       pick("n", "positions"),
       pick("size", "width of kernel or window"),

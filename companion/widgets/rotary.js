@@ -21,6 +21,7 @@ function render({ model, el }) {
     });
   const score = (p, distance, layout) => sum(terms(p, distance, layout).map((t) => t.product));
   const now = () => ({ p: view.get("position"), distance: view.get("distance"), layout: view.get("pairing") });
+  /** @param {number[]} v */
   const degrees = ([a, b]) => `${Math.round(((Math.atan2(b, a) * 180) / Math.PI + 360) % 360)}°`;
   const most = Math.max(
     ...[query, key].flatMap((v) =>
@@ -163,9 +164,7 @@ function render({ model, el }) {
 
   view.watch("position distance pairing", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       slider(view, { name: "position", label: "both: position of the query", min: 0, max: 200 }),
       slider(view, { name: "distance", label: "distance to the key", min: 0, max: SPAN }),
       choice(view, { name: "pairing", label: "which features are a pair", options: LAYOUTS }),

@@ -316,9 +316,7 @@ function render({ model, el }) {
   const panel = (words, ...nodes) =>
     h("div", { class: "ex-panel" }, h("p", { class: "ex-caption" }, ...words), ...nodes);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       slider(view, {
         name: "d_k",
         label: ["width ", ...math("d_k").childNodes],

@@ -122,9 +122,7 @@ function render({ model, el }) {
   const fields = { d_model: size("d_model", math("width d_model").childNodes), peak: size("peak", "peak", power) };
   view.watch("kind d_model warmup total peak", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       choice(view, {
         name: "kind",
         label: "schedule",

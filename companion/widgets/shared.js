@@ -119,9 +119,11 @@ function open_view(model, el) {
 
 // Native controls, each with its label, bound to one trait of the model.
 
+const controls = (...parts) => h("div", { class: "ex-controls" }, ...parts);
+
 function slider(
   view,
-  { name, label, min, max, step = 1, at = (v) => v, value = (x) => x, text = String, wide = false },
+  { name, label, min, max, step = 1, at = (v) => v, value = (x) => x, text = (v) => String(v), wide = false },
 ) {
   const id = newId();
   const shown = h("span", { class: "ex-value" });
@@ -200,6 +202,7 @@ function toggle(view, { name, label }) {
 function rove(root, point) {
   const spot = (i, j) => root.querySelector(`[data-i="${i}"][data-j="${j}"]`);
   const place = (target) => {
+    /** @type {HTMLElement | SVGElement | null} */
     const mark = target instanceof Element ? target.closest("[data-i]") : null;
     return mark && root.contains(mark) ? [Number(mark.dataset.i), Number(mark.dataset.j)] : null;
   };
@@ -299,7 +302,7 @@ function curve_plot({ names, size: [width, height, left, base], right = 10, radi
 // A matrix of cells with row and column headers. `corner` says, to those who listen, what a row is. `fill` draws it,
 // and keeps the cells (and the focus) while the shape stays. A cell is {text, words, tone, amount, hidden}: tone "plus"
 // or "minus", amount 0 to 1.
-function matrix({ name, corner, point, columns = true, rowHeads = false }) {
+function matrix({ name, corner = null, point = null, columns = true, rowHeads = false }) {
   const table = h("div", { class: "ex-matrix", role: "grid" });
   const caption = h("p", { class: "ex-caption" });
   const box = h("div", { class: "ex-panel" }, caption, h("div", { class: "ex-scroll" }, table));
@@ -343,7 +346,7 @@ function matrix({ name, corner, point, columns = true, rowHeads = false }) {
   return {
     box,
     table,
-    fill({ title, label, rows, cols, data }) {
+    fill({ title, label = "", rows, cols = null, data }) {
       const key = JSON.stringify([rows, cols, data[0].length]);
       if (key !== shape) build(rows, cols, data);
       const fresh = key !== shape;

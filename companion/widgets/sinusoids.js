@@ -152,9 +152,7 @@ function render({ model, el }) {
 
   view.watch("d_model position step", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       slider(view, {
         name: "d_model",
         label: ["width ", ...math("d_model").childNodes],

@@ -177,9 +177,7 @@ function render({ model, el }) {
       head,
       rows.map(({ node }) => node),
     ),
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       slider(view, {
         name: "temperature",
         label: "temperature",

@@ -114,9 +114,7 @@ function render({ model, el }) {
   });
   view.watch("place layer head", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       sentences.length > 1
         ? menu(view, { name: "sentence", label: "sentence", options: sentences.map((s, k) => [k, s.source.join(" ")]) })
         : null,

@@ -43,10 +43,7 @@ function render({ model, el }) {
     const i = view.get("output");
     const parts = [];
     const faults = [];
-    for (const [name, words] of [
-      ["source", state.words],
-      ["target", state.read],
-    ]) {
+    for (const [name, words] of Object.entries({ source: state.words, target: state.read })) {
       panels[name].light(
         state.tables[name] ? range(count).map((k) => [i, k]) : [],
         at && at[0] === name ? at.slice(1) : null,
@@ -76,10 +73,7 @@ function render({ model, el }) {
     const chosen = view.get("output");
     padded.hidden = state.kind === "decoder-only";
     panels.source.box.hidden = !state.pair;
-    for (const [name, words] of [
-      ["source", state.words],
-      ["target", state.read],
-    ]) {
+    for (const [name, words] of Object.entries({ source: state.words, target: state.read })) {
       if (!state.tables[name]) continue;
       panels[name].fill({
         title: `${state.pair ? `${name} tokens` : "tokens"} that each output depends on`,
@@ -102,9 +96,7 @@ function render({ model, el }) {
 
   view.watch("model_kind length output", draw);
   view.show(
-    h(
-      "div",
-      { class: "ex-controls" },
+    controls(
       menu(view, { name: "model_kind", label: "model", options: kinds.map((name) => [name, name]) }),
       padded,
       slider(view, { name: "output", label: "output", min: 0, max: count - 1, text: (k) => String(k + 1) }),

@@ -191,7 +191,7 @@ def test_formulas_in_the_lists_wait_and_others_do_not(built):
 
 def test_only_the_page_of_the_interview_loads_its_scripts(built):
     assert "js/store.js" in built.page("one")  # which has questions to rate
-    for name in ("store", "mock-parts", "mock-kept", "mock-history", "mock-hold", "mock-report", "mock", "mock-coding"):
+    for name in ("vocabulary", "store", "practice", "mock-storage", "session", "mock-lists", "mock-report", "mock"):
         assert len(re.findall(rf'<script defer="defer" src="[^"]*js/{name}\.js', built.page("lab"))) == 1
         assert "js/mock.js" not in built.page("one")
     assert "css/mock.css" in built.page("lab")

@@ -12,7 +12,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from companion.widgets.mock_interview import RATINGS
+from companion.exercises.definition import TIERS
+from companion.topics import TOPICS
 
 ROOT = Path(__file__).parents[2]
 EXTENSIONS = ROOT / "book" / "extensions"
@@ -177,8 +178,9 @@ def test_the_lists_hold_each_piece_once_the_easy_ones_first_and_no_link_in_a_lin
 
 def test_the_scripts_are_loaded_where_they_are_used(built):
     scripts = re.findall(r'<script defer="defer" src="[^"]*js/([\w-]+\.js)', built)
-    assert sorted(scripts) == sorted(["store.js", "practice.js", "questions.js", "progress-file.js", "progress.js"])
-    assert scripts.index("store.js") < scripts.index("practice.js") < scripts.index("progress.js")
+    own = ["questions.js", "progress-file.js", "progress.js"]
+    assert scripts[:5] == ["vocabulary.js", "util.js", "dom.js", "store.js", "practice.js"], "shared ones come first"
+    assert sorted(scripts[5:]) == sorted(own)
     assert "Without a script." in re.search(r'<div class="progress-desk">.*?</div>', built, re.DOTALL)[0]
 
 
@@ -246,10 +248,14 @@ def test_the_file_of_drills_is_that_of_the_package(maker, tmp_path, capsys):
     assert stale.read_bytes() == maker.FILE.read_bytes()
 
 
-def test_words_for_a_rating_are_the_same_in_every_place():
-    scripts = ROOT / "book" / "assets" / "js"
-    for name in ("practice.js", "mock.js"):
-        found = re.search(r'"No answer".*?(?=\])', (scripts / name).read_text("utf8"), re.DOTALL)
-        if found:  # a script that takes them from practice.js has none
-            assert tuple(re.findall(r'"([^"]+)"', found[0])) == RATINGS, name
-    assert '"No answer"' in (scripts / "practice.js").read_text("utf8")
+def test_the_words_of_the_scripts_are_those_of_the_pages_and_of_the_package(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXTENSIONS))
+    script = importlib.import_module("vocabulary").vocabulary_script()
+    words = json.loads(re.fullmatch(r"const vocabulary = Object.freeze\((.*)\);\n", script, re.DOTALL)[1])
+    assert words.pop("ratings") == ["No answer", "A part of it", "Right, with gaps", "Right and complete"]
+    assert words.pop("weak") == 1
+    assert words.pop("topics") == TOPICS
+    assert words.pop("levels") == {"1": "basic", "2": "solid", "3": "hard"}
+    assert words.pop("tiers") == {str(tier): word for tier, word in TIERS.items()}
+    assert words.pop("kinds") == ["concept", "derive", "compute", "code", "debug"]
+    assert not words
