@@ -15,7 +15,7 @@ DAY = "2026-01-{:02d}T10:00:00.000Z"
 def mock(browser, server):
     """The page in a context of its own, whose time the test moves."""
     context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(60_000)
     tab = context.new_page()
     errors = []
     tab.on("pageerror", lambda error: errors.append(str(error)))

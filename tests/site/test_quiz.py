@@ -47,7 +47,7 @@ def pages_of(browser, server, settle):
             accept_downloads=True,
             **options,
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(60_000)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: ours in message.text and heard.append(message.text))
