@@ -42,7 +42,7 @@ def main() -> int:
     biome = ["check", "--write"] if "--write" in sys.argv[1:] else ["ci"]
     tests = sorted((ROOT / "tests" / "js").glob("*.test.js"))
     wells = [
-        node(tools / "@biomejs/biome/bin/biome", *biome, "--error-on-warnings"),
+        node(tools / "@biomejs/biome/bin/biome", *biome, "--error-on-warnings", "--colors=off"),
         *(node(tools / "typescript/bin/tsc", "-p", name) for name in ("tsconfig.json", "tsconfig.explorers.json")),
         node("--test", "--test-reporter=dot", *tests),
     ]

@@ -26,7 +26,14 @@ test("a rating is kept beside those of the follow-ups and beside what else the s
 });
 
 test("damaged ratings count as none", () => {
-  const ratings = { a: { row: [9], at: AT }, b: { row: [null] }, c: { row: "3" }, d: 3, e: { row: [0, null] }, f: { row: [3, 9] } };
+  const ratings = {
+    a: { row: [9], at: AT },
+    b: { row: [null] },
+    c: { row: "3" },
+    d: 3,
+    e: { row: [0, null] },
+    f: { row: [3, 9] },
+  };
   store.write("mock", { ratings });
   assert.deepEqual([...practice.ratings().keys()], ["e"]);
   store.write("mock", { ratings: [1] });
