@@ -29,6 +29,7 @@ def style() -> dict[str, list[str | Path]]:
     return {
         "ruff": [*ruff, "check", "."],
         "format": [*ruff, "format", "--check", "."],
+        "scripts": [sys.executable, "-m", "scripts.check_js"],  # JavaScript and CSS: style, format, types, unit tests
         "cells": [*ruff, "format", "--check", "--line-length", "85", *notebooks],  # so that a page does not scroll
     }
 

@@ -20,6 +20,9 @@ LEVELS = {1: "basic", 2: "solid", 3: "hard"}
 """Of questions and quiz items."""
 TIERS = {1: "warm-up", 2: "core", 3: "hard"}
 """Of drills."""
+RATINGS = ("No answer", "A part of it", "Right, with gaps", "Right and complete")
+WEAK = 1
+"""A rating up to this one is to be repeated."""
 QUESTION_KINDS = ("concept", "derive", "compute", "code", "debug")
 ITEM_KINDS = {"choice": "choose", "number": "compute", "order": "put in order", "bug": "find the bug"}
 CLAIM_KINDS = ("math", "measurement", "code", "history-fact", "opinion")

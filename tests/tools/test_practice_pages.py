@@ -1,12 +1,16 @@
 """The pages to practise on, made of a small book: the lists of the mock interview, live labs, and the flash cards."""
 
+import json
 import re
+from pathlib import Path
 
 import nbformat
 import pytest
 
 from companion.book.site.live_lab import addresses
 from tests.tools.small import SmallBook, notebook
+
+ROOT = Path(__file__).parents[2]
 
 TEXT = r"""# Chapter one
 
@@ -146,7 +150,7 @@ def test_formulas_in_the_lists_wait_and_others_do_not(built):
 
 def test_only_the_page_of_the_interview_loads_its_scripts(built):
     assert "js/store.js" in built.html("one/index")  # which has questions to rate
-    for name in ("store", "mock-parts", "mock-kept", "mock-history", "mock-hold", "mock-report", "mock", "mock-coding"):
+    for name in ("vocabulary", "store", "practice", "mock-storage", "session", "mock-lists", "mock-report", "mock"):
         assert len(re.findall(rf'<script defer="defer" src="[^"]*js/{name}\.js', built.html("lab/index"))) == 1
         assert "js/mock.js" not in built.html("one/index")
     assert "css/mock.css" in built.html("lab/index")
@@ -167,7 +171,7 @@ def test_a_live_lab_is_a_box_and_its_output_is_not_on_the_page(built):
 
 
 def test_the_notebook_of_a_live_lab_stores_its_name_and_a_still_picture_stands_behind_it():
-    cells = json.loads((EXTENSIONS.parent / "architecture.ipynb").read_text("utf8"))["cells"]
+    cells = json.loads((ROOT / "book" / "architecture" / "index.ipynb").read_text("utf8"))["cells"]
     (at,) = (i for i, cell in enumerate(cells) if "live-lab" in cell["metadata"].get("tags", []))
     assert [list(output["data"]) for output in cells[at]["outputs"]] == [["text/plain"]]
     assert cells[at]["outputs"][0]["data"]["text/plain"][0].startswith("TrainingLab(d_model=64, ")

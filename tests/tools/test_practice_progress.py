@@ -8,6 +8,8 @@ import pytest
 
 from companion.book import drills as tool
 from companion.book.drills import read_drills
+from companion.book.topics import TOPICS
+from companion.book.vocabulary import vocabulary_script
 from tests.tools.small import SmallBook, notebook, plain
 
 ROOT = Path(__file__).parents[2]
@@ -145,8 +147,8 @@ def test_the_lists_hold_each_piece_once_the_easy_ones_first_and_no_link_in_a_lin
 
 def test_the_scripts_are_loaded_where_they_are_used(built):
     scripts = re.findall(r'<script defer="defer" src="[^"]*js/([\w-]+\.js)', built)
-    assert sorted(scripts) == sorted(["store.js", "practice.js", "questions.js", "progress-file.js", "progress.js"])
-    assert scripts.index("store.js") < scripts.index("practice.js") < scripts.index("progress.js")
+    assert scripts[:5] == ["vocabulary.js", "util.js", "dom.js", "store.js", "practice.js"], "shared ones come first"
+    assert sorted(scripts[5:]) == sorted(["questions.js", "progress-file.js", "progress.js"])
     assert "Without a script." in re.search(r'<div class="progress-desk">.*?</div>', built, re.DOTALL)[0]
 
 
@@ -211,12 +213,14 @@ def test_the_file_of_drills_is_that_of_the_package(tmp_path):
     assert stale.read_bytes() == stored.read_bytes()
 
 
-def test_words_for_a_rating_are_the_same_in_every_place():
+def test_the_words_of_the_scripts_are_those_of_the_pages_and_of_the_package():
+    words = json.loads(re.fullmatch(r"const vocabulary = Object.freeze\((.*)\);\n", vocabulary_script(), re.DOTALL)[1])
     page = (ROOT / "book" / "interview" / "mock-interview.md").read_text("utf8")
-    words = [word.capitalize() for word in re.findall(r"^[0-3], \*(.+)\*$", page, re.MULTILINE)[:4]]
-    assert len(words) == 4
-    for path in (ROOT / "book" / "assets" / "js").glob("*.js"):
-        found = re.search(r'"No answer".*?(?=\])', path.read_text("utf8"), re.DOTALL)
-        assert found or path.name != "practice.js"
-        if found:  # a script that takes them from practice.js has none
-            assert re.findall(r'"([^"]+)"', found[0]) == words, path.name
+    ratings = [word.capitalize() for word in re.findall(r"^[0-3], \*(.+)\*$", page, re.MULTILINE)[:4]]
+    assert words.pop("ratings") == ratings == ["No answer", "A part of it", "Right, with gaps", "Right and complete"]
+    assert words.pop("weak") == 1
+    assert words.pop("topics") == TOPICS
+    assert words.pop("levels") == {"1": "basic", "2": "solid", "3": "hard"}
+    assert words.pop("tiers") == {"1": "warm-up", "2": "core", "3": "hard"}
+    assert words.pop("kinds") == ["concept", "derive", "compute", "code", "debug"]
+    assert not words

@@ -16,21 +16,16 @@ from sphinx.util.nodes import make_refnode, set_source_info
 from sphinx.writers.html5 import HTML5Translator
 
 LABEL = "label"  # the kind of a link whose words stay as they are
-_SHARED = ("js/store.js", "js/practice.js")  # what the reader did
+_SHARED = tuple(f"js/{name}.js" for name in ("vocabulary", "util", "dom", "store", "practice"))  # of any page, in order
 FILES = {
     "interview-question": (*_SHARED, "js/question-rating.js"),
     "question-index": (*_SHARED, "js/questions.js"),
     "study-plan": (*_SHARED, "js/plans.js"),
-    "quiz-desk": (
-        *_SHARED,
-        *(f"js/quiz-{name}.js" for name in ("logic", "item", "progress", "exam")),
-        "js/quiz.js",
-        "css/quiz.css",
-    ),
+    "quiz-desk": (*_SHARED, "js/quiz-logic.js", "js/quiz-item.js", "js/quiz-exam.js", "js/quiz.js", "css/quiz.css"),
     "mock-lists": (
-        "js/store.js",
-        *(f"js/mock-{name}.js" for name in ("parts", "kept", "history", "hold", "report")),
-        *("js/mock.js", "js/mock-coding.js", "css/mock.css"),
+        *_SHARED,
+        *(f"js/{name}.js" for name in ("mock-storage", "session", "mock-lists", "mock-report", "mock", "mock-coding")),
+        "css/mock.css",
     ),
     "progress-table": (*_SHARED, "js/progress-file.js", "js/progress.js", "css/progress.css"),
     "formulas": ("css/formulas.css",),
@@ -176,6 +171,7 @@ def add_files(app: Sphinx, page: str, template: str, context: dict, doctree: nod
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Register the elements, the links and the files with Sphinx."""
+    app.setup_extension("companion.book.site.vocabulary")
     other = dict.fromkeys(("latex", "text", "man", "texinfo"), (_nothing, _nothing))
     for node in (html_element, html_text):
         app.add_node(node, html=(_open, _close), **other)
