@@ -49,27 +49,27 @@ WARMUP_RATE = Exercise(
     mistakes=(
         Mistake(
             "maximum",
-            lambda step, d_model, warmup: d_model**-0.5 * torch.maximum(step**-0.5, step * warmup**-1.5),
+            Edit("minimum", "maximum"),
             "You took the larger of the two branches. The rate then begins high and ends in growth without end.",
         ),
         Mistake(
             "no-width",
-            lambda step, d_model, warmup: torch.minimum(step**-0.5, step * warmup**-1.5),
+            Edit("d_model**-0.5 * ", ""),
             "The width of the model is missing.",
         ),
         Mistake(
             "width-not-inverted",
-            lambda step, d_model, warmup: d_model**0.5 * torch.minimum(step**-0.5, step * warmup**-1.5),
+            Edit("d_model**-0.5", "d_model**0.5"),
             "The width has the wrong sign in its exponent: wider models take smaller steps.",
         ),
         Mistake(
             "no-warm-up",
-            lambda step, d_model, warmup: d_model**-0.5 * step**-0.5,
+            Edit("torch.minimum(step**-0.5, step * warmup**-1.5)", "step**-0.5"),
             "There is no warm-up in your rate: the first step is the largest.",
         ),
         Mistake(
             "warm-up-too-steep",
-            lambda step, d_model, warmup: d_model**-0.5 * torch.minimum(step**-0.5, step / warmup),
+            Edit("step * warmup**-1.5", "step / warmup"),
             "Your two branches do not meet at the end of the warm-up. Look at the exponent in the second.",
         ),
         Mistake(
