@@ -12,5 +12,6 @@ from companion.book.topics import TOPICS
 
 def vocabulary_script() -> str:
     """Return the script that defines ``vocabulary``."""
-    words = {"levels": LEVELS, "kinds": QUESTION_KINDS, "tiers": TIERS, "topics": TOPICS, "ratings": RATINGS, "weak": WEAK}
+    words = {"levels": LEVELS, "kinds": QUESTION_KINDS, "tiers": TIERS, "topics": TOPICS}
+    words |= {"ratings": RATINGS, "weak": WEAK}
     return f"const vocabulary = Object.freeze({json.dumps(words, ensure_ascii=False, indent=2)});\n"
