@@ -19,7 +19,7 @@ from scripts.console import LOGS, ROOT, Refusal, guarded, run_logged, step, tail
 SECONDS = 90
 NO_TESTS = 5  # pytest's exit code where it collected nothing
 LEFT_OUT = ("tests/site/", "tests/gpu/")  # need a built site or CUDA
-PAIRS = ("tests/notebooks/test_pairs.py", "-k", "source_and_notebook_agree or every_source or cells_have_their_form")
+PAIRS = ("tests/tools/test_pairs.py", "-k", "source_and_notebook_agree or every_source or cells_have_their_form")
 
 
 def style() -> dict[str, list[str | Path]]:
