@@ -8,7 +8,6 @@ import functools
 import http.server
 import json
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,9 +31,6 @@ QUIET = [
     "--no-first-run",
     "--no-pings",
 ]
-
-sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]  # the second for what these tests share
-pytest.register_assert_rewrite("explorers")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -67,7 +63,7 @@ def out_of_date() -> str | None:
         return f"there is no site in {SITE}: run `make book` first."
     stamp = SITE.parent / "site.json"
     if stamp.exists():
-        import build_site
+        from scripts import build_site
 
         made_from = json.loads(stamp.read_text("utf-8")).get("inputs")
         if made_from == build_site.digest(*(ROOT / name for name in build_site.INPUTS)):
@@ -117,13 +113,13 @@ def server(site: Path) -> Iterator[str]:
 
 def browser_path() -> str:
     """Return the path of Chromium or Chrome, or fail with what to do."""
-    import find_browser
+    from scripts import find_browser
 
     path = find_browser.find()
     if path is None:
         pytest.fail(
-            "no Chromium or Chrome: `python scripts/find_browser.py --install` installs one, CHROME_PATH names one, "
-            "BROWSER=none leaves these tests out.",
+            "no Chromium or Chrome: `make test` installs one, CHROME_PATH names one, BROWSER=none leaves these tests "
+            "out.",
             pytrace=False,
         )
     return path

@@ -1,7 +1,7 @@
 """Every explorer in a real browser: each control does something, quickly, and what it shows is what the package gives.
 
 First the explorers on the pages of the built site, whichever they are; then pages made here from explorers in states
-that the site need not have. What is compared stands in `explorers/`, a module a chapter.
+that the site need not have. What is compared stands in ``tests/chapters/CHAPTER/explorers_in_browser.py``.
 """
 
 import itertools
@@ -10,11 +10,12 @@ import re
 
 import pytest
 import torch
-from tests.site.accessibility import axe_faults
-from tests.site.checks import CHECKS, MODULES
-from tests.site.browser import figures, put, shown
 
+from companion.book.site import explorers as light
 from companion.explorers import AttentionMap, AttentionWalk, SoftmaxExplorer
+from tests.site.accessibility import axe_faults
+from tests.site.browser import figures, put, shown
+from tests.site.checks import CHECKS, MODULES
 
 pytestmark = pytest.mark.browser
 SLOW_MS = 100  # a step takes a few; a control that takes more than this feels stuck
@@ -84,7 +85,7 @@ def dead_controls(page, root):
 def compare(name, root, values):
     """Hold what a figure shows against the package."""
     kind = name.split()[-1]
-    assert kind in CHECKS, f"{name}: tests/site/explorers has no check of {kind}"
+    assert kind in CHECKS, f"{name}: tests/chapters has no check of {kind}"
     CHECKS[kind](root, values)
 
 
@@ -227,7 +228,7 @@ def tab(browser):
 
 
 @pytest.fixture
-def bench(light, tmp_path):
+def bench(tmp_path):
     """Write a page with the given explorers, the same one twice being two views of one model; gives its address."""
 
     def write(*explorers, change=lambda key, script: script):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
 from tests.site.accessibility import axe_faults
 
 THEMES = ("light", "dark")

@@ -5,10 +5,10 @@ import math
 import re
 
 import torch
-from tests.site.browser import CELLS, assert_right_as_shown, number, put, tensor
 
 from companion.chapters.add_norm.explorers.norms import DEPTHS, FLOOR, NORMS, ORDERS, SCALES, SIGNALS, depth_signals
 from companion.explorers import DepthExplorer, NormExplorer
+from tests.site.browser import CELLS, assert_right_as_shown, number, put, tensor
 
 NAMES = ("post-norm", "pre-norm", "no residual")
 

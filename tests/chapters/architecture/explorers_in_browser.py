@@ -5,7 +5,6 @@ import re
 
 import pytest
 import torch
-from tests.site.browser import CELLS, number, put, tensor, value_of
 
 from companion.chapters.architecture.explorers.architecture import (
     LAYERS,
@@ -18,6 +17,7 @@ from companion.chapters.architecture.explorers.architecture import (
     T,
 )
 from companion.explorers import ParameterCounter, TranslatorView, VisibilityExplorer
+from tests.site.browser import CELLS, number, put, tensor, value_of
 
 STATES = """(root, name) => [...root.querySelectorAll(`[data-matrix="${name}"] .ex-cell`)].map((cell) => [
   cell.textContent, cell.classList.contains("ex-hidden"), cell.classList.contains("ex-minus"),

@@ -5,12 +5,12 @@ import math
 
 import pytest
 import torch
-from tests.site.browser import assert_right_as_shown, assert_shows, moves, number, put, tensor, tour
 
 from companion import masks
 from companion.attention import attention, attention_weights
 from companion.chapters.attention.explorers.softmax import SCALINGS, WIDTHS, scale_of
 from companion.explorers import AttentionMap, AttentionWalk, MaskExplorer, ScalingExplorer, SoftmaxExplorer
+from tests.site.browser import assert_right_as_shown, assert_shows, moves, number, put, tensor, tour
 
 
 def check_walk(root, values):

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from tests.site.browser import CELLS, number, put, value_of
 
 from companion import cost
 from companion.chapters.complexity.explorers.cost import (
@@ -21,6 +20,7 @@ from companion.chapters.complexity.explorers.cost import (
     WIDTHS,
 )
 from companion.explorers import CostCalculator, PathExplorer
+from tests.site.browser import CELLS, number, put, value_of
 
 STATES = (
     {"d_model": 128, "n_layers": 1, "head_width": 128, "group": 8, "vocab": 256, "t": 64, "batch": 1},

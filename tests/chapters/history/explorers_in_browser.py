@@ -4,10 +4,9 @@ import itertools
 import math
 import re
 
-from tests.site.browser import number, put
-
 from companion.chapters.history.explorers.history import KINDS, LAGS, POINTS, STEPS
 from companion.explorers import AlignmentView, GradientProduct, MemoryCell
+from tests.site.browser import number, put
 
 DOTS = """root => [...root.querySelectorAll('.ex-point')].map(p => { p.focus();
   return [p.getAttribute('aria-label'), root.querySelector('.ex-digits').textContent,

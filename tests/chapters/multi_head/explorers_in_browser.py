@@ -5,10 +5,10 @@ import re
 
 import pytest
 import torch
-from tests.site.browser import CELLS, number, put, tensor, value_of
 
 from companion.chapters.multi_head.explorers.heads import HEADS, LENGTHS, QUANTITIES, WIDTHS
 from companion.explorers import HeadGrid, HeadSizes, HeadSwitches
+from tests.site.browser import CELLS, number, put, tensor, value_of
 
 
 def check_sizes(root, values):

@@ -6,7 +6,6 @@ import re
 
 import pytest
 import torch
-from tests.site.browser import CELLS, assert_right_as_shown, number, put, tensor
 
 from companion.chapters.positional_encoding.explorers.positions import (
     BUCKETS,
@@ -19,6 +18,7 @@ from companion.chapters.positional_encoding.explorers.positions import (
 )
 from companion.explorers import DistanceBiasExplorer, RotaryExplorer, SinusoidExplorer
 from companion.positional import rotate, t5_bucket
+from tests.site.browser import CELLS, assert_right_as_shown, number, put, tensor
 
 DRAWN = """root => [...root.querySelectorAll('[data-values]')].filter(g => g.style.display !== 'none').map(g => [
   Number(g.dataset.pair), g.dataset.values.split(' ').map(Number),

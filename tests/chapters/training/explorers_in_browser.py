@@ -3,10 +3,10 @@
 import itertools
 
 import pytest
-from tests.site.browser import number, put, tour
 
 from companion.chapters.training.explorers.training import BETAS, PEAKS, ROWS, TOTALS, WARMUPS, WIDTHS
 from companion.explorers import AdamSteps, CurveClinic, ScheduleExplorer
+from tests.site.browser import number, put, tour
 
 
 def check_schedule(root, values):
