@@ -26,6 +26,7 @@ kernelspec: {name: python3, display_name: Python 3, language: python}
 ---
 """
 CELLS = (
+    "1",  # where a page has the cell for Colab
     "import matplotlib.pyplot as plt",
     "from companion.explorers import MaskExplorer, SoftmaxExplorer\nlookup = SoftmaxExplorer()\nlookup",
     "lookup",
@@ -142,8 +143,8 @@ def test_a_figure_without_stored_state_is_found(small):
 @pytest.mark.parametrize(
     ("spoil", "finding"),
     [
-        (lambda one: one.cells[4].outputs[0].update(text="two\n"), "cell 4 (small-004) differs in its outputs"),
-        (lambda one: one.cells[4].metadata.update(tags=["x"]), "cell 4 (small-004) differs in its metadata"),
+        (lambda one: one.cells[5].outputs[0].update(text="two\n"), "cell 5 (small-005) differs in its outputs"),
+        (lambda one: one.cells[5].metadata.update(tags=["x"]), "cell 5 (small-005) differs in its metadata"),
         (lambda one: one.metadata.update(title="x"), "it differs in its metadata title"),
     ],
 )
@@ -169,18 +170,18 @@ def run(book):
 
 
 def test_one_run_finds_a_changed_text_a_changed_picture_and_a_changed_value(book, small):
-    small.cells[4].outputs[0].text = "two\n"
-    small.cells[5].outputs[0].data["image/png"] = picture(0).data["image/png"]
+    small.cells[5].outputs[0].text = "two\n"
+    small.cells[6].outputs[0].data["image/png"] = picture(0).data["image/png"]
     next(iter(shown_models(small).values()))["scores"][0] = 999.0
     stored = (book / "small.ipynb").read_text("utf8")
     assert run(book)[0] == []
     (book / "small.ipynb").write_text(notebooks.to_text(small), "utf8")
     failed, printed = run(book)
     (book / "small.ipynb").write_text(stored, "utf8")
-    assert failed == ["Cell 4", "the notebook is what its source gives"]
+    assert failed == ["Cell 5", "the notebook is what its source gives"]
     for finding in (
-        "cell 5: it stores 1 pictures, a fresh run gives 1, or of other sizes",
+        "cell 6: it stores 1 pictures, a fresh run gives 1, or of other sizes",
         "figure 0 (SoftmaxExplorer) stores another scores",
-        "cell 4 (small-004) differs in its outputs",
+        "cell 5 (small-005) differs in its outputs",
     ):
         assert finding in printed
