@@ -6,65 +6,86 @@
 #   NEWEST=1                       install the newest packages instead of those in constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help book test notebooks cards serve mutants learn bench layers gpu-check constraints clean
+.PHONY: help book new test check notebooks cards serve mutants learn bench layers gpu-check install constraints clean
 
 # Some systems set a variable NAME, the computer's, for every program: only the one on the command line counts.
 ifneq ($(origin NAME),command line)
 NAME :=
 endif
 PORT ?= 8000
-export PYTHON REPOSITORY TORCH_INDEX NEWEST EXECUTE BROWSER
+export PYTHON REPOSITORY TORCH_INDEX NEWEST BROWSER
 
-# Run a script with the Python that fits, or stop with the sentence of scripts/find_python.sh.
-python = python=$$(sh scripts/find_python.sh "$$PYTHON") && "$$python"
+# Install a stage, `site` or `run`, unless it is there, and run the environment's Python with what follows; or stop
+# with one sentence.
+environment = python=$$(sh scripts/find_python.sh) && "$$python" -m scripts.environment
 
 help:
 	@echo 'make book                build the site into _build/html  [EXECUTE=1 runs every notebook first] [REPOSITORY=owner/name]'
+	@echo 'make check               style, pairs of source and notebook, tests of what changed, in 90 s  [BASE=commit]'
 	@echo 'make test                run every check  [TORCH_INDEX=address] [BROWSER=none] [NEWEST=1]'
+	@echo 'make new                 write the files of something new  WHAT=chapter|page|explorer|exercise|question NAME=attention/row-sums'
 	@echo 'make notebooks           execute the sources into notebooks  [NAME=attention]'
 	@echo 'make cards               write the flash cards, an Anki deck and a table, into _build/cards'
 	@echo 'make serve               serve the site on this computer  [PORT=8000]'
-	@echo 'make mutants             plant faults and see that the tests catch every one'
+	@echo 'make mutants             plant faults and see that the tests catch every one  [SAMPLE=60] [MINUTES=30] [RANDOM=40]'
 	@echo 'make learn               train the small tasks to their bars, with three seeds each, into measurements/learning'
 	@echo 'make bench               measure speed and memory against their bars, into measurements/speed'
 	@echo 'make layers              time a Transformer, an LSTM and single layers by length, into measurements/layers'
-	@echo 'make gpu-check           parity, notebooks and benchmarks on a CUDA GPU, into measurements/'
-	@echo 'make constraints         write the installed versions into constraints.txt'
+	@echo 'make gpu-check           parity, errors, notebooks and benchmarks on a CUDA GPU  [PART=parity] [NAME=attention]'
+	@echo 'make install             install everything into .venv, and run nothing'
+	@echo 'make constraints         write the versions to install into constraints.txt  [NEWEST=1 takes the newest]'
 	@echo 'make clean               remove what was built  [ALL=1 removes .venv too]'
 	@echo 'All take PYTHON=/path/to/python3.11 to choose the Python (3.11, 3.12 or 3.13).'
 
 book:
-	@$(python) scripts/build_site.py
+ifneq ($(EXECUTE),)
+	@$(environment) run -m companion.book.notebooks
+endif
+	@$(environment) site -m scripts.build_site
+
+check:
+	@$(environment) run -m scripts.checks $(BASE)
 
 test:
-	@$(python) scripts/run_tests.py
+	@$(environment) run -m scripts.run_tests
 
 notebooks:
-	@$(python) scripts/environment.py run scripts/make_notebooks.py $(NAME)
+	@$(environment) run -m companion.book.notebooks $(NAME)
+	@$(environment) run -m companion.practice.listing
+
+new:
+	@$(environment) site -m companion.book.new '$(WHAT)' '$(NAME)'
 
 cards:
-	@$(python) scripts/environment.py site scripts/make_cards.py
+	@$(environment) site -m companion.book.cards
 
 serve: book
-	@$(python) scripts/serve.py "$(PORT)"
+	@echo 'Open http://127.0.0.1:$(PORT)/ (stop with Ctrl-C)'
+	@.venv/bin/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
 mutants: book
-	@$(python) scripts/environment.py run tests/mutants.py
+	@$(environment) run -m tests.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(MINUTES),--time-limit $(MINUTES)) $(if $(RANDOM),--random $(RANDOM))
 
 learn:
-	@$(python) scripts/environment.py run scripts/learn.py
+	@$(environment) run -m scripts.learn
 
 bench:
-	@$(python) scripts/environment.py run scripts/bench.py
+	@$(environment) run -m scripts.bench
 
 layers:
-	@$(python) scripts/environment.py run scripts/time_layers.py
+	@$(environment) run -m scripts.time_layers
 
+# Whatever has torch and a GPU will do, and nothing is installed.
 gpu-check:
-	@$(python) scripts/environment.py run scripts/gpu_check.py
+	@python=$$(sh scripts/find_python.sh cuda) && "$$python" -m scripts.gpu_check --part '$(PART)' --name '$(NAME)'
+
+install:
+	@$(environment) run
 
 constraints:
-	@$(python) scripts/environment.py run scripts/write_constraints.py
+	@$(environment) site -m uv pip compile --quiet --universal --python-version 3.11 $(if $(NEWEST),--upgrade) \
+		pyproject.toml --group site --group notebooks --group test --no-annotate \
+		--custom-compile-command 'make constraints' --output-file constraints.txt
 
 clean:
 	@rm -rf _build .ruff_cache .pytest_cache .hypothesis

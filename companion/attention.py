@@ -1,4 +1,4 @@
-"""Scaled dot-product attention: Vaswani et al. (2017), section 3.2.1, Eq. (1). Chapter: book/attention.ipynb."""
+"""Scaled dot-product attention: Vaswani et al. (2017), section 3.2.1, Eq. (1). Chapter: book/attention."""
 
 import math
 

@@ -3,6 +3,8 @@
 Shazeer (2019), "Fast Transformer Decoding", section 2.4: incremental attention appends one key and one value a step.
 The buffer doubles when it is full, so that appending n tokens copies O(n) rows in all, where joining the old and the
 new by ``torch.cat`` copies O(n^2).
+
+Chapter: book/inference.
 """
 
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The sizes of a model in one frozen record: Vaswani et al. (2017), Table 3."""
+"""The sizes of a model in one frozen record: Vaswani et al. (2017), Table 3. Chapter: book/architecture."""
 
 import math
 from dataclasses import dataclass, fields, replace

@@ -1,4 +1,7 @@
-"""The decoder: Vaswani et al. (2017), section 3.1 and Fig. 1, right; without cross-attention, that of GPT (2018)."""
+"""The decoder: Vaswani et al. (2017), section 3.1 and Fig. 1, right; without cross-attention, that of GPT (2018).
+
+Chapter: book/architecture.
+"""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,8 @@
 """Tokens to vectors, and vectors back to scores of tokens: Vaswani et al. (2017), section 3.4.
 
 The same matrix for both is due to Press and Wolf (2017), which the paper cites there.
+
+Chapter: book/architecture.
 """
 
 import math

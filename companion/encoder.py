@@ -1,4 +1,7 @@
-"""The encoder: Vaswani et al. (2017), section 3.1 and Fig. 1, left; pre-norm after Xiong et al. (2020)."""
+"""The encoder: Vaswani et al. (2017), section 3.1 and Fig. 1, left; pre-norm after Xiong et al. (2020).
+
+Chapter: book/architecture.
+"""
 
 from collections.abc import Sequence
 

@@ -2,6 +2,8 @@
 
 Importance of heads: Michel et al. (2019), section 4.1; rollout: Abnar and Zuidema (2020), section 3; norms of the
 transformed values: Kobayashi et al. (2020).
+
+Chapter: book/multi-head.
 """
 
 from collections import Counter

@@ -1,6 +1,8 @@
 """Boolean attention masks: ``True`` means *this query may look at this key*, as in ``scaled_dot_product_attention``.
 
-Two dimensions always mean query by key. Vaswani et al. (2017), sections 3.1 and 3.2.3. Chapter: book/attention.ipynb.
+Two dimensions always mean query by key. Vaswani et al. (2017), sections 3.1 and 3.2.3.
+
+Chapter: book/attention.
 """
 
 from collections.abc import Sequence

@@ -4,6 +4,8 @@ LayerNorm: Ba, Kiros and Hinton (2016), section 3, Eq. (3)-(4); in the Transform
 RMSNorm: Zhang and Sennrich (2019), section 4, Eq. (4). BatchNorm: Ioffe and Szegedy (2015), Algorithm 1.
 
 All three put ``eps`` under the root and divide by the number of values (the biased variance), as torch does.
+
+Chapter: book/add-norm.
 """
 
 import math

@@ -4,6 +4,7 @@ Scales are fixed, so that figures compare. Colours are those of Okabe and Ito (2
 tell apart; line style and marker differ as well. The draw functions return nothing: a captioned cell has one output.
 """
 
+import io
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -59,6 +60,21 @@ def panels(width: float, height: float, columns: int, *, rows: int = 1) -> tuple
             text.set_size(TEXT)
         ax.spines[["top", "right"]].set_visible(False)
     return figure, list(grid.flat)
+
+
+def png(figure: Figure) -> bytes:
+    """Write a figure as a PNG image and close it, so that no notebook shows it a second time.
+
+    Args:
+        figure: of :func:`axes` or :func:`panels`.
+
+    Returns:
+        The bytes of the file.
+    """
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    plt.close(figure)
+    return buffer.getvalue()
 
 
 def draw_weights(

@@ -2,6 +2,8 @@
 
 Such a folder holds ``config.json``, ``model.safetensors`` and ``tokenizer.json``. Pickled weights, as in
 ``pytorch_model.bin``, are never read: unpickling runs code that the file brings along.
+
+Chapter: book/multi-head.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""First weights from a seed, without a trace in torch's global generators: what every model of the book does."""
+"""First weights from a seed, without a trace in torch's global generators: what every model of the book does.
+
+Made for this book. Chapter: book/architecture.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from resume import measure_rows
 from torch import Tensor, nn
 
 from companion.attention import attention
@@ -24,6 +23,7 @@ from companion.efficient import tiled_attention
 from companion.measure import Quartiles, Row, exponent, peak_bytes, time_ratio
 from companion.multihead import MultiHeadAttention
 from companion.transformer import DecoderOnly
+from scripts.resume import measure_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 ATTEMPTS, SPREAD = 3, 0.25

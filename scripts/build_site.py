@@ -1,9 +1,8 @@
 """Build the site into _build/html from the stored notebooks, unless it is there already.
 
-    python3.11 scripts/build_site.py
+    .venv/bin/python -m scripts.build_site
 
-Environment: ``REPOSITORY=owner/name`` gives pages their launch and repository buttons; ``EXECUTE=1`` runs every
-notebook first. Only the standard library is used here, and Jupyter Book in a process of its own.
+Environment: ``REPOSITORY=owner/name`` gives pages their launch and repository buttons.
 """
 
 import hashlib
@@ -11,12 +10,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
+import sys
 import time
 from pathlib import Path
 
-import environment
-from console import ROOT, Refusal, environ, guarded, run_logged, step, tail, venv_python
+from scripts.console import ROOT, Refusal, guarded, run_logged, step, tail
 
 HTML = ROOT / "_build" / "html"
 DOCTREES = ROOT / "_build" / ".doctrees"
@@ -73,7 +71,7 @@ def build(repository: str = "") -> str:
     for folder in (HTML, DOCTREES):  # a build on top of an older one does not repeat the warnings of unchanged pages
         shutil.rmtree(folder, ignore_errors=True)
     start = "from jupyter_book.cli.main import main; main()"  # the script jupyter-book breaks when .venv moves
-    command = [venv_python(), "-c", start, "build", ".", "-W", "-n", "--keep-going"]
+    command = [sys.executable, "-c", start, "build", ".", "-W", "-n", "--keep-going"]
     code, output = run_logged(command, "site", {"BOOK_REPOSITORY": repository})
     if code or not (HTML / "index.html").exists():
         told = [
@@ -88,14 +86,8 @@ def build(repository: str = "") -> str:
 
 
 def main() -> int:
-    """Install what is missing, build, and say where to open the site."""
+    """Build, and say where to open the site."""
     start = time.monotonic()
-    execute = os.environ.get("EXECUTE", "") not in ("", "0")
-    environment.ensure("run" if execute else "site")
-    if execute:
-        print("  Execute every notebook", flush=True)
-        if subprocess.run([venv_python(), "scripts/make_notebooks.py"], cwd=ROOT, env=environ()).returncode:
-            raise Refusal("a notebook does not run: the chapter and the cell are named above.")
     with step("Build the site") as remark:
         remark(build(os.environ.get("REPOSITORY", "").strip()))
     print(f"Done in {time.monotonic() - start:.0f} s. Open {(HTML / 'index.html').as_uri()}")

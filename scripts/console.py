@@ -26,13 +26,8 @@ class Refusal(Exception):
         self.details = details
 
 
-def venv_python() -> Path:
-    """Name the environment's Python."""
-    return VENV / "bin" / "python"
-
-
-def environ(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment variables for a command: this environment first, personal settings left out."""
+def environ() -> dict[str, str]:
+    """Return the variables with which everything runs: this environment first, personal settings left out."""
     variables = {name: value for name, value in os.environ.items() if name not in _PERSONAL}
     variables["PATH"] = f"{VENV / 'bin'}{os.pathsep}{variables.get('PATH', os.defpath)}"
     variables["VIRTUAL_ENV"] = str(VENV)
@@ -40,7 +35,6 @@ def environ(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     variables["JUPYTER_PREFER_ENV_PATH"] = "1"  # the kernel python3 is ours, not one in the home folder
     variables["IPYTHONDIR"] = str(VENV / "ipython")  # no start-up files of the user
     variables["MPLCONFIGDIR"] = str(VENV / "matplotlib")
-    variables.update(extra or {})
     return variables
 
 
@@ -58,14 +52,27 @@ def step(title: str) -> Iterator[Callable[[str], None]]:
     print(f"{time.monotonic() - start:6.1f} s  {', '.join(remarks)}".rstrip(), flush=True)
 
 
-def run_logged(command: Sequence[str | Path], log: str, extra: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Run a command in the project's folder, its output in ``_build/logs/LOG.log``; return exit code and output."""
+def run_logged(
+    command: Sequence[str | Path], log: str, extra: Mapping[str, str] | None = None, seconds: float | None = None
+) -> tuple[int | None, str]:
+    """Run a command in the project's folder, its output in ``_build/logs/LOG.log``; return exit code and output.
+
+    The exit code is None where the command took longer than ``seconds``, and was ended.
+    """
     LOGS.mkdir(parents=True, exist_ok=True)
     path = LOGS / f"{log}.log"
     with path.open("w", encoding="utf-8") as file:
-        code = subprocess.run(
-            [str(part) for part in command], cwd=ROOT, stdout=file, stderr=subprocess.STDOUT, env=environ(extra)
-        ).returncode
+        try:
+            code = subprocess.run(
+                [str(part) for part in command],
+                cwd=ROOT,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **(extra or {})},
+                timeout=seconds,
+            ).returncode
+        except subprocess.TimeoutExpired:
+            code = None
     return code, _COLOUR.sub("", path.read_text("utf-8", errors="replace"))
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from resume import measure_rows
 from torch import Tensor, nn
 
 from companion import cost
@@ -22,6 +21,7 @@ from companion.encoder import Encoder, EncoderLayer
 from companion.measure import Row, once, one_thread
 from companion.multihead import MultiHeadAttention
 from companion.recurrent import CausalConv
+from scripts.resume import measure_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 D_MODEL, HEADS, D_FF, KERNEL = 512, 8, 2048, 3

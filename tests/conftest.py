@@ -79,3 +79,12 @@ def assert_agrees() -> Callable[..., None]:
             raise AssertionError(f"{failure}\n{sizes}: {verdict}.") from failure
 
     return check
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> object:
+    """Give a test a progress of its own in the exercises."""
+    from companion.practice import progress  # not above: the shape hook must come first
+
+    monkeypatch.setattr(progress, "PROGRESS", progress.Progress())
+    return progress.PROGRESS

@@ -5,7 +5,6 @@ import importlib.metadata
 import os
 import re
 import shutil
-import socket
 import stat
 import subprocess
 import sys
@@ -18,7 +17,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
-from packaging.version import Version
+
+from scripts import build_site, checks, colab_cell, console, environment, find_browser, run_tests
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -36,24 +36,19 @@ GENERATED = {
 }
 
 
-@pytest.fixture
-def script(monkeypatch):
-    """Import a module of scripts/ by name."""
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    return importlib.import_module
-
-
 def pins() -> dict[str, str]:
-    """Read constraints.txt as name: version."""
-    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
-    return {canonicalize_name(name): version for name, _, version in (x.partition("==") for x in lines if x[0] != "#")}
+    """Read what constraints.txt pins on this computer, as name: version."""
+    lines = [x for x in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if not x.startswith("#")]
+    here = [x for x in map(Requirement, lines) if not x.marker or x.marker.evaluate()]
+    assert len({x.name for x in here}) == len(here)
+    return {canonicalize_name(x.name): str(x.specifier).removeprefix("==") for x in here}
 
 
 def requirements() -> list[Requirement]:
-    """List everything that pyproject.toml asks for: to run, to work, to build."""
+    """List everything that pyproject.toml asks for: to run, to work, to build; without the weights, one exact file."""
     asked = [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"]]
-    for group in PROJECT["dependency-groups"].values():
-        asked += group
+    for name, group in PROJECT["dependency-groups"].items():
+        asked += group if name != "weights" else []
     return [Requirement(item) for item in asked]
 
 
@@ -85,10 +80,9 @@ def steps(name: str) -> list[dict]:
 # The three lists of packages
 
 
-def test_constraints_pin_each_package_once_and_exactly():
+def test_constraints_pin_exactly_and_name_no_index():
     lines = [x for x in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if not x.startswith("#")]
-    assert [x for x in lines if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", x)] == []
-    assert len(pins()) == len(lines)
+    assert [x for x in lines if not re.match(r"[a-z0-9._-]+==[0-9][A-Za-z0-9.]*(?: ; |$)", x)] == []
 
 
 @pytest.mark.parametrize("requirement", requirements(), ids=lambda requirement: requirement.name)
@@ -96,27 +90,17 @@ def test_what_pyproject_asks_for_is_pinned_to_a_version_that_fits(requirement):
     assert requirement.specifier.contains(pins()[canonicalize_name(requirement.name)])
 
 
-def test_constraints_pin_what_the_packages_need_in_turn_and_nothing_else():
-    known = pins()
-    foot = (ROOT / "constraints.txt").read_text("utf-8").partition("# Not in .venv:")[2]
-    weights = {Requirement(text).name for text in PROJECT["dependency-groups"]["weights"]}
-    needed, waiting = {"pip"}, [item for item in requirements() if item.name != "hatchling"]
+def test_what_the_packages_need_in_turn_is_pinned():
+    needed, waiting = set(), requirements()
     while waiting:
         item = waiting.pop()
-        name = canonicalize_name(item.name)
-        if name in needed:
+        if (name := canonicalize_name(item.name)) in needed:
             continue
         needed.add(name)
-        if item.name in weights:
-            continue  # installed without what they need
         below = [Requirement(text) for text in importlib.metadata.requires(name) or []]
         extras = item.extras or {""}
-        waiting += [x for x in below if not x.marker or any(x.marker.evaluate({"extra": extra}) for extra in extras)]
-    cuda = {name for name in needed if name.startswith(("nvidia-", "cuda-")) or name == "triton"}
-    assert sorted(needed - cuda - known.keys()) == []
-    others = {canonicalize_name(line.partition("==")[0]) for line in foot.splitlines()[1:]}
-    conditional = {"setuptools"}  # torch needs it from Python 3.12 on
-    assert sorted(known.keys() - needed - others - conditional) == []
+        waiting += [x for x in below if not x.marker or any(x.marker.evaluate({"extra": one}) for one in extras)]
+    assert sorted(needed - pins().keys()) == []
 
 
 def test_binder_gets_the_weights_that_the_tests_ran_with_and_so_does_who_reads_the_readme():
@@ -149,7 +133,7 @@ def test_the_python_versions_are_the_same_everywhere():
     allowed = SpecifierSet(PROJECT["project"]["requires-python"])
     assert [minor for minor in range(8, 20) if allowed.contains(f"3.{minor}.0")] == [11, 12, 13]
     finder = (ROOT / "scripts" / "find_python.sh").read_text("utf-8")
-    assert f"{' | '.join(PYTHONS)})" in finder
+    assert "(3, 11) <= sys.version_info[:2] <= (3, 13)" in finder
     assert " ".join(f"python{version}" for version in PYTHONS) in finder
     assert yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))["dependencies"][0] == "python=3.11"
     assert workflow("test")["jobs"]["test"]["strategy"]["matrix"]["python"] == [PYTHONS[0], PYTHONS[-1]]
@@ -194,12 +178,7 @@ def test_the_build_machine_runs_the_test_command_of_the_readme():
     subprocess.run(["bash", "-n", str(ci)], check=True)
 
 
-def test_the_makefile_uses_nothing_newer_than_make_3_81():
-    makefile = (ROOT / "Makefile").read_text("utf-8")
-    assert re.findall(r"\.ONESHELL|!=|::=|\$\(file |^\S.*&:|readlink -f|sed -i|date \+%N", makefile, re.MULTILINE) == []
-
-
-@pytest.mark.parametrize("name", ["test", "deploy", "weekly"])
+@pytest.mark.parametrize("name", ["test", "deploy", "weekly", "nightly"])
 def test_a_workflow_parses_and_runs_targets_that_exist(name):
     commands = [step["run"] for step in steps(name) if "run" in step]
     assert commands
@@ -211,10 +190,13 @@ def test_a_workflow_parses_and_runs_targets_that_exist(name):
 
 
 def test_the_workflows_do_what_they_are_for():
-    runs = {name: [step["run"] for step in steps(name) if "run" in step] for name in ("test", "deploy", "weekly")}
+    runs = {
+        name: [step["run"] for step in steps(name) if "run" in step] for name in ("test", "deploy", "weekly", "nightly")
+    }
     assert runs["test"] == ["make test PYTHON=python${{ matrix.python }}"]
     assert runs["deploy"] == ["make book REPOSITORY=${{ github.repository }}"]
     assert "NEWEST=1" in runs["weekly"][0]
+    assert "SAMPLE=" in runs["nightly"][0]
     published = next(step for step in steps("deploy") if "upload-pages-artifact" in step.get("uses", ""))
     assert published["with"]["path"] == "_build/html"
     assert workflow("test")["jobs"]["test"]["strategy"]["matrix"]["system"] == ["ubuntu-latest", "macos-latest"]
@@ -268,7 +250,7 @@ def test_the_ledger_example_is_an_entry_and_its_cell_settles_it(capsys):
     assert f'"{example[0]["id"]}"' in cell
 
 
-def test_the_examples_of_a_source_a_question_and_a_fault_are_what_their_readers_take(script, monkeypatch):
+def test_the_examples_of_a_source_a_question_and_a_fault_are_what_their_readers_take(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "book" / "extensions"))
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     found = importlib.import_module("questions").read_questions(next(x for x in examples("text") if "question" in x))
@@ -285,11 +267,11 @@ def test_the_examples_of_a_source_a_question_and_a_fault_are_what_their_readers_
 # Refusals: one sentence, and an exit code that is not 0
 
 
-def run_find_python(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess:
-    """Run find_python.sh, on a PATH of its own if one is given."""
-    variables = {**os.environ, "PATH": path} if path is not None else None
+def run_find_python(*arguments: str, path: Path, python: str = "") -> subprocess.CompletedProcess:
+    """Run find_python.sh in an empty folder, on a PATH of its own."""
     command = [shutil.which("sh"), str(ROOT / "scripts" / "find_python.sh"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=variables)
+    variables = {"PATH": str(path), "PYTHON": python}
+    return subprocess.run(command, cwd=path, capture_output=True, text=True, env=variables)
 
 
 def fake(path: Path, *lines: str) -> Path:
@@ -307,124 +289,85 @@ def only_sentence(answer: subprocess.CompletedProcess, pattern: str) -> None:
     assert re.search(pattern, said[0]), said[0]
 
 
-def test_a_python_that_is_too_old_is_refused_by_its_version(tmp_path):
-    old = fake(tmp_path / "python", "echo 3.9")
-    only_sentence(run_find_python(str(old)), r"PYTHON=\S+ is Python 3\.9, but the book needs 3\.11, 3\.12 or 3\.13")
-
-
-def test_make_passes_the_refusal_of_a_python_on(tmp_path):
-    old = fake(tmp_path / "python", 'echo "Python 3.9.1"')
-    answer = subprocess.run(["make", "book", f"PYTHON={old}"], cwd=ROOT, capture_output=True, text=True)
-    only_sentence(answer, r"is Python 3\.9\.1, but the book needs 3\.11, 3\.12 or 3\.13")
-
-
-def test_a_python_that_does_not_run_is_refused():
-    only_sentence(run_find_python("no-such-python"), "PYTHON=no-such-python does not run; name a Python")
+UNFIT = ('case "$1" in --version) echo "Python 3.10.2" ;; *) exit 1 ;; esac',)
 
 
 def test_a_computer_without_a_fitting_python_is_told_what_it_has(tmp_path):
-    fake(tmp_path / "python3", "echo 3.10")
-    answer = run_find_python(path=str(tmp_path))
-    only_sentence(answer, r"needs Python 3\.11, 3\.12 or 3\.13, .* python3 is 3\.10; install one, or name it")
+    fake(tmp_path / "python3", *UNFIT)
+    answer = run_find_python(path=tmp_path)
+    only_sentence(
+        answer, r"needs Python 3\.11, 3\.12 or 3\.13 with its venv module .*, python3 is Python 3\.10\.2\. Name"
+    )
+    answer = run_find_python("cuda", path=tmp_path)
+    only_sentence(answer, r"gpu-check needs an NVIDIA GPU and Python 3\.11 or newer whose torch finds it; none")
 
 
-def test_a_python_without_its_venv_module_is_refused_with_the_remedy(tmp_path):
-    fake(tmp_path / "python3.11", 'case "$2" in *ensurepip*) exit 1 ;; esac', "echo 3.11")
-    answer = run_find_python(path=str(tmp_path))
-    only_sentence(answer, r"python3\.11 cannot make a virtual environment; .* apt-get install python3-venv")
+def test_the_first_python_that_fits_is_taken_and_the_one_that_is_named_before_all(tmp_path):
+    fake(tmp_path / "python3.11", *UNFIT)
+    second = fake(tmp_path / "python3.12", "exit 0")
+    third = fake(tmp_path / "python3", "exit 0")
+    assert run_find_python(path=tmp_path).stdout.strip() == str(second)
+    assert run_find_python(path=tmp_path, python=str(third)).stdout.strip() == str(third)
+    only_sentence(run_find_python(path=tmp_path, python="no-such-python"), "none of these fits: no-such-python. Name")
 
 
-def test_the_first_python_that_fits_is_taken(tmp_path):
-    fake(tmp_path / "python3.11", 'case "$2" in *ensurepip*) exit 1 ;; esac', "echo 3.11")
-    second = fake(tmp_path / "python3.12", "echo 3.12")
-    fake(tmp_path / "python3", "echo 3.13")
-    assert run_find_python(path=str(tmp_path)).stdout.strip() == str(second)
+def test_make_passes_the_refusal_of_a_python_on(tmp_path):
+    old = fake(tmp_path / "python", *UNFIT)
+    answer = subprocess.run(["make", "book", f"PYTHON={old}"], cwd=ROOT, capture_output=True, text=True)
+    only_sentence(answer, rf"none of these fits: {old}, {old} is Python 3\.10\.2\.")
 
 
-def test_without_a_network_make_book_says_so(tmp_path):
+def test_this_python_fits_what_find_python_asks_for(tmp_path):
+    assert run_find_python(path=tmp_path, python=sys.executable).stdout.strip() == sys.executable
+
+
+def test_without_a_network_make_book_shows_why_and_says_what_to_do(tmp_path):
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
     deaf = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "PIP_CONFIG_FILE": os.devnull}
     variables = {**os.environ, **deaf, "PYTHON": sys.executable, "PIP_EXTRA_INDEX_URL": "", "PIP_FIND_LINKS": ""}
     answer = subprocess.run(["make", "book"], cwd=tmp_path, capture_output=True, text=True, env=variables)
-    only_sentence(answer, r"no network: pip cannot reach its package index; connect, or name an index")
+    only_sentence(answer, r"what could not be done, and why, is said above .* name another index with PIP_INDEX_URL")
+    assert "No matching distribution found for uv==" in answer.stdout
     assert not list((tmp_path / ".venv").glob(".installed-*"))
 
 
-@pytest.mark.parametrize(
-    ("log", "sentence"),
-    [
-        ("WARNING: Retrying ... Failed to resolve 'pypi.org' ([Errno -3])", "no network: pip cannot reach"),
-        (
-            "Running setup.py\n  error: command 'gcc' failed: No such file or directory",
-            "no C compiler .*build-essential",
-        ),
-        ("xcrun: error: invalid active developer path", r"no C compiler .*xcode-select --install"),
-        ("ERROR: Could not install: [Errno 28] No space left on device", "the disk is full: free about 3 GB"),
-        ("ERROR: No matching distribution found for torch==9", "could not install .*: No matching .* torch==9"),
-        ("", "pip could not install the packages: it gave no reason"),
-    ],
-)
-def test_the_output_of_a_failed_pip_becomes_one_sentence(script, log, sentence):
-    said = script("environment").explain(log, "_build/logs/x.log")
-    assert re.search(sentence, said)
-    assert said.endswith("(all of pip's output: _build/logs/x.log).")
-
-
-def test_another_python_than_the_one_of_the_environment_is_refused(script, monkeypatch):
-    environment = script("environment")
-    monkeypatch.setenv("PYTHON", "python3.99")
-    monkeypatch.setattr(environment, "minor_version", lambda python: "3.99")
-    with pytest.raises(script("console").Refusal, match=r"\.venv has Python 3\.99 .* run `make clean ALL=1` first"):
-        environment.make_venv()
-
-
-def test_a_port_in_use_is_refused_before_anything_is_served(script, monkeypatch, tmp_path):
-    serve = script("serve")
-    monkeypatch.setattr(serve, "HTML", tmp_path)
-    (tmp_path / "index.html").write_text("", "utf-8")
-    with socket.socket() as other:
-        other.bind((serve.HOST, 0))
-        other.listen()
-        port = other.getsockname()[1]
-        with pytest.raises(script("console").Refusal, match=f"port {port} is in use: .*`make serve PORT="):
-            serve.server(port)
-
-
-@pytest.mark.parametrize("port", ["abc", "0", "65536", "-1", ""])
-def test_what_is_no_port_is_refused(script, port):
-    with pytest.raises(script("console").Refusal, match=f"PORT={port} is no port: use a number from 1024"):
-        script("serve").checked_port(port)
-
-
-def test_a_site_that_is_not_built_is_not_served(script, monkeypatch, tmp_path):
-    serve = script("serve")
-    monkeypatch.setattr(serve, "HTML", tmp_path)
-    with pytest.raises(script("console").Refusal, match="no site to serve: run `make book` first"):
-        serve.server(8000)
+def test_uv_gets_the_settings_of_pip_and_its_own_go_first(monkeypatch):
+    for name in environment.SETTINGS.values():
+        monkeypatch.delenv(name, raising=False)
+    listed = (
+        ":env:.find-links='one two'\n:env:.no-input='1'\nglobal.find-links='three'\n"
+        "global.extra-index-url='\\nhttps://a.example/simple\\nhttps://b.example/simple'\ninstall.cert='c.pem'"
+    )
+    found = {
+        "UV_FIND_LINKS": "one,two",
+        "UV_INDEX": "https://a.example/simple https://b.example/simple",
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+        "SSL_CERT_FILE": "c.pem",
+    }
+    assert environment.uv_settings(listed) == found
+    monkeypatch.setenv("UV_FIND_LINKS", "mine")
+    assert "UV_FIND_LINKS" not in environment.uv_settings(listed)
+    assert environment.uv_settings("") == {}
 
 
 @pytest.mark.parametrize("address", ["name", "owner/name/more", "https://example.org/owner/name", "owner/na me"])
-def test_an_address_that_is_no_repository_is_refused(script, address):
-    with pytest.raises(
-        script("console").Refusal, match="no address of a repository: write it as REPOSITORY=owner/name"
-    ):
-        script("build_site").build(address)
+def test_an_address_that_is_no_repository_is_refused(address):
+    with pytest.raises(console.Refusal, match="no address of a repository: write it as REPOSITORY=owner/name"):
+        build_site.build(address)
 
 
 # The browser
 
 
-def test_a_wrong_chrome_path_is_not_passed_over(script, monkeypatch, tmp_path):
-    find_browser = script("find_browser")
+def test_a_wrong_chrome_path_is_not_passed_over(monkeypatch, tmp_path):
     monkeypatch.setenv("CHROME_PATH", str(tmp_path / "none"))
-    with pytest.raises(find_browser.NoBrowser, match=r"CHROME_PATH=.* is no Chromium or Chrome that starts"):
+    with pytest.raises(console.Refusal, match=r"CHROME_PATH=.* is no Chromium or Chrome that starts"):
         find_browser.find()
 
 
-def test_a_stub_that_does_not_start_is_not_taken_for_a_browser(script, monkeypatch, tmp_path):
-    find_browser = script("find_browser")
+def test_a_stub_that_does_not_start_is_not_taken_for_a_browser(monkeypatch, tmp_path):
     fake(tmp_path / "chromium", 'echo "install the snap first" >&2', "exit 1")
     real = fake(tmp_path / "google-chrome", 'echo "Google Chrome 150.0"')
     monkeypatch.delenv("CHROME_PATH", raising=False)
@@ -432,51 +375,35 @@ def test_a_stub_that_does_not_start_is_not_taken_for_a_browser(script, monkeypat
     assert find_browser.find() == str(real)
 
 
-def test_playwrights_own_download_is_found(script, monkeypatch, tmp_path):
-    find_browser = script("find_browser")
-    (tmp_path / "chromium-1200" / "chrome-linux").mkdir(parents=True)
-    real = fake(tmp_path / "chromium-1200" / "chrome-linux" / "chrome", 'echo "Chromium 150.0"')
+def test_playwrights_own_download_is_found(monkeypatch, tmp_path):
+    real = fake(tmp_path / "chrome", 'echo "Chromium 150.0"')
     monkeypatch.delenv("CHROME_PATH", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.setattr(find_browser, "MAC_APPS", ())
+    monkeypatch.setattr(find_browser, "playwrights_own", lambda: str(real))
     assert find_browser.find() == str(real)
 
 
-@pytest.mark.parametrize(
-    ("system", "distribution", "user", "command"),
-    [
-        ("Linux", "debian", 0, "apt-get install -y --no-install-recommends chromium"),
-        ("Linux", "debian", 1000, "-m playwright install chromium"),
-        ("Linux", "ubuntu", 0, "-m playwright install chromium --with-deps"),
-        ("Darwin", "", 501, "-m playwright install chromium"),
-    ],
-)
-def test_a_browser_is_installed_the_way_the_platform_does(script, monkeypatch, system, distribution, user, command):
-    find_browser = script("find_browser")
-    monkeypatch.setattr(find_browser.platform, "system", lambda: system)
-    monkeypatch.setattr(find_browser, "distribution", lambda: distribution)
-    monkeypatch.setattr(find_browser.os, "geteuid", lambda: user)
-    monkeypatch.setattr(find_browser.shutil, "which", lambda name: f"/usr/bin/{name}")
-    assert " ".join(find_browser.install_commands()[-1]).endswith(command)
-
-
-def test_where_no_browser_can_be_installed_one_sentence_says_what_to_do(script, monkeypatch):
-    find_browser = script("find_browser")
+def test_each_way_to_a_browser_is_tried_until_there_is_one_or_a_sentence_says_what_to_do(monkeypatch):
+    tried = []
+    monkeypatch.setattr(find_browser, "run_logged", lambda command, log: tried.append(command[0]))
+    monkeypatch.setattr(find_browser, "ways", lambda: [["debian"], ["playwright"]])
+    monkeypatch.setattr(find_browser, "find", lambda: "/a/browser" if tried else None)
+    assert find_browser.found_or_installed() == "/a/browser"
+    assert tried == ["debian"]
     monkeypatch.setattr(find_browser, "find", lambda: None)
-    monkeypatch.setattr(find_browser, "install_commands", lambda: [["false"]])
-    with pytest.raises(find_browser.NoBrowser, match=r"install Chromium or Chrome .* CHROME_PATH=.* BROWSER=none"):
-        find_browser.install()
+    with pytest.raises(console.Refusal, match=r"install Chromium or Chrome, .* CHROME_PATH=.* BROWSER=none"):
+        find_browser.found_or_installed()
+    assert tried == ["debian", "debian", "playwright"]
 
 
 # What is done again, and what is not
 
 
-def test_a_stage_is_installed_again_when_either_list_changes(script, monkeypatch, tmp_path):
-    environment = script("environment")
+def test_a_stage_is_installed_again_when_either_list_changes(monkeypatch, tmp_path):
     for name in ("pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path)
     monkeypatch.setattr(environment, "ROOT", tmp_path)
-    monkeypatch.setattr(environment, "CONSTRAINTS", tmp_path / "constraints.txt")
     monkeypatch.delenv("NEWEST", raising=False)
     keys = [environment.key("site"), environment.key("site"), environment.key("run")]
     for name in ("pyproject.toml", "constraints.txt"):
@@ -488,8 +415,7 @@ def test_a_stage_is_installed_again_when_either_list_changes(script, monkeypatch
     assert len(set(keys)) == len(keys) - 1
 
 
-def test_the_site_is_built_again_when_an_input_the_address_or_a_page_changes(script, monkeypatch, tmp_path):
-    build_site = script("build_site")
+def test_the_site_is_built_again_when_an_input_the_address_or_a_page_changes(monkeypatch, tmp_path):
     monkeypatch.setattr(build_site, "ROOT", tmp_path)
     monkeypatch.setattr(build_site, "HTML", tmp_path / "_build" / "html")
     (tmp_path / "book" / "__pycache__").mkdir(parents=True)
@@ -498,7 +424,7 @@ def test_the_site_is_built_again_when_an_input_the_address_or_a_page_changes(scr
     (tmp_path / "book" / "__pycache__" / "x.pyc").write_text("a cache is no input", "utf-8")
     assert build_site.state("") == states[0]
     states.append(build_site.state("owner/name"))
-    for changed in ("book/attention.ipynb", "_config.yml", "_build/html/index.html"):
+    for changed in ("book/attention/index.ipynb", "_config.yml", "_build/html/index.html"):
         (tmp_path / changed).write_text("new", "utf-8")
         states.append(build_site.state(""))
     (tmp_path / "book" / "attention.ipynb").rename(tmp_path / "book" / "masks.ipynb")
@@ -506,8 +432,8 @@ def test_the_site_is_built_again_when_an_input_the_address_or_a_page_changes(scr
     assert len({tuple(state.items()) for state in states}) == len(states)
 
 
-def test_the_readers_pass_leaves_out_the_shape_hook_and_nothing_else(script):
-    options = script("run_tests").without_shape_hook()
+def test_the_readers_pass_leaves_out_the_shape_hook_and_nothing_else():
+    options = run_tests.as_a_reader()
     assert options[0] == "-o"
     kept = options[1].removeprefix("addopts=").split()
     asked = PROJECT["tool"]["pytest"]["ini_options"]["addopts"]
@@ -527,39 +453,52 @@ def test_the_readers_pass_leaves_out_the_shape_hook_and_nothing_else(script):
         ("x = 1\n", False, "no tests found"),
     ],
 )
-def test_a_test_that_fails_or_is_skipped_or_missing_fails_make_test(script, monkeypatch, tmp_path, text, well, what):
-    run_tests, console = script("run_tests"), script("console")
-    monkeypatch.setattr(run_tests, "LOGS", tmp_path)
+def test_a_test_that_fails_or_is_skipped_or_missing_fails_make_test(monkeypatch, tmp_path, text, well, what):
+    monkeypatch.setattr(checks, "LOGS", tmp_path)
     monkeypatch.setattr(console, "LOGS", tmp_path)
-    monkeypatch.setattr(run_tests, "venv_python", lambda: Path(sys.executable))
     (tmp_path / "test_small.py").write_text(text, "utf-8")
-    assert run_tests.pytest("small", "--noconftest", str(tmp_path / "test_small.py")) == (well, what)
+    assert checks.pytest("small", "--noconftest", str(tmp_path / "test_small.py")) == (well, what)
 
 
-def pip_that_installs(package: str):
-    """A stand-in for pip that puts a package of this text where it is told to."""
+def test_a_run_that_takes_too_long_is_ended_and_says_how_far_it_came(monkeypatch, tmp_path):
+    monkeypatch.setattr(checks, "LOGS", tmp_path)
+    monkeypatch.setattr(console, "LOGS", tmp_path)
+    (tmp_path / "test_small.py").write_text("import time\ndef test_one():\n    time.sleep(60)\n", "utf-8")
+    well, what = checks.pytest("small", "--noconftest", str(tmp_path / "test_small.py"), seconds=1.0)
+    assert (well, what) == (True, "stopped after 1 s, 0% done or more: `make test` runs all")
 
-    def pip(*arguments: str, log: str) -> None:
-        target = Path(arguments[arguments.index("--target") + 1]) / "companion"
+
+def uv_that_installs(package: str):
+    """A stand-in for uv that puts a package of this text where it is told to."""
+
+    def run_logged(command, log):
+        target = Path(command[command.index("--target") + 1]) / "companion"
         target.mkdir(parents=True)
         (target / "__init__.py").write_text(package, "utf-8")
+        return 0, ""
 
-    return pip
-
-
-def test_notebooks_outside_the_repository_find_the_package_of_the_wheel(script, monkeypatch, tmp_path):
-    outside = script("outside")
-    monkeypatch.setattr(outside, "venv_python", lambda: Path(sys.executable))
-    monkeypatch.setattr(outside.environment, "pip", pip_that_installs(""))
-    notebooks, extra = outside.set_up(tmp_path)
-    assert {path.name for path in notebooks.iterdir()} == {path.name for path in (ROOT / "book").glob("*.ipynb")}
-    assert not notebooks.resolve().is_relative_to(ROOT)
-    runs = {log: (arguments, given) for _, log, arguments, given in script("run_tests").checks(None, notebooks, extra)}
-    assert runs["notebooks"] == (["--nbval", "-p", "no:cacheprovider", str(notebooks)], extra)
+    return run_logged
 
 
-def test_each_file_of_tests_is_in_one_run_and_only_the_readers_pass_runs_it_again(script, tmp_path):
-    runs = {log: given for _, log, given, _ in script("run_tests").checks("/a/browser", tmp_path, {})}
+def test_notebooks_outside_the_repository_find_the_package_of_the_wheel(monkeypatch, tmp_path):
+    monkeypatch.setattr(run_tests, "run_logged", uv_that_installs(""))
+    run_tests.set_up_outside(tmp_path)
+    notebooks = {path.relative_to(ROOT) for path in (ROOT / "book").rglob("*.ipynb")}
+    assert {path.relative_to(tmp_path) for path in (tmp_path / "book").rglob("*.*")} == notebooks
+    (run,) = (run for run in run_tests.runs(None, tmp_path) if run.log == "notebooks")
+    assert run.arguments == ["--nbval", "-p", "no:cacheprovider", tmp_path / "book"]
+    assert run.extra == {"PYTHONPATH": str(tmp_path / "packages")}
+
+
+def test_notebooks_that_would_find_another_package_are_not_run(monkeypatch, tmp_path):
+    other = f"__file__ = {str(ROOT / 'companion')!r}"
+    monkeypatch.setattr(run_tests, "run_logged", uv_that_installs(other))
+    with pytest.raises(console.Refusal, match="the notebooks are to use the package of the wheel, and find "):
+        run_tests.set_up_outside(tmp_path)
+
+
+def test_each_file_of_tests_is_in_one_run_and_only_the_readers_pass_runs_it_again(tmp_path):
+    runs = {run.log: run.arguments for run in run_tests.runs("/a/browser", tmp_path)}
     assert list(runs) == ["browser", "chapters", "notebooks", "unit", "exercises", "reader"]
     for path in (ROOT / "tests").rglob("test_*.py"):
         above = {path.relative_to(ROOT).as_posix(), *(one.as_posix() for one in path.relative_to(ROOT).parents)}
@@ -570,27 +509,60 @@ def test_each_file_of_tests_is_in_one_run_and_only_the_readers_pass_runs_it_agai
         assert found[1:] == again, path
 
 
-def test_notebooks_that_would_find_another_package_are_not_run(script, monkeypatch, tmp_path):
-    outside = script("outside")
-    monkeypatch.setattr(outside, "venv_python", lambda: Path(sys.executable))
-    monkeypatch.setattr(outside.environment, "pip", pip_that_installs(f"__file__ = {str(ROOT / 'companion')!r}"))
-    with pytest.raises(outside.Refusal, match="the notebooks are to use the package of the wheel, and find "):
-        outside.set_up(tmp_path)
-
-
-def test_personal_settings_do_not_reach_the_tests(script, monkeypatch):
+def test_personal_settings_do_not_reach_the_tests(monkeypatch):
     monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")
     monkeypatch.setenv("PYTHONPATH", "elsewhere")
-    variables = script("console").environ({"MORE": "1"})
+    variables = console.environ()
     assert not {"PYTEST_ADDOPTS", "PYTHONPATH"} & set(variables)
-    assert variables["MORE"] == "1"
     assert variables["PATH"].startswith(str(ROOT / ".venv" / "bin"))
 
 
-def test_renewed_constraints_keep_the_comment_and_the_pins_outside_the_environment(script):
-    text = "# head\na==1\n# Not in .venv: why.\nhatchling==1.0\n"
-    renewed = script("write_constraints").renewed(text, {"torch": "2.13.0+cpu", "B": "2", "transformer-companion": "0"})
-    assert renewed == "# head\nB==2\ntorch==2.13.0\n# Not in .venv: why.\nhatchling==1.0\n"
+# What `make check` runs
+
+
+def test_a_change_runs_the_tests_that_name_the_module_and_its_own_first():
+    found = checks.affected(["companion/masks.py"])
+    assert Path(found[0]).name == "test_masks.py"
+    assert len(found) > 3
+    assert not [path for path in found if path.startswith(checks.LEFT_OUT)]
+    assert checks.affected(["tests/test_setup.py"])[0] == "tests/test_setup.py"
+    assert "tests/test_setup.py" in checks.affected(["environment.yml"])
+    assert "tests/test_setup.py" in checks.affected(["scripts/run_tests.py"])
+    assert checks.affected(["no/such" + ".txt"]) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "named"),
+    [
+        ("companion/masks.py", "from companion.masks import causal", True),
+        ("companion/masks.py", "from companion import cost, masks", True),
+        ("companion/masks.py", "from companion.masks_of_mine import causal", False),
+        ("companion/masks.py", "masks are fun", False),
+        ("companion/claims/__init__.py", "import companion.claims", True),
+        ("book/claims.yml", 'ROOT / "book" / "claims.yml"', True),
+        ("book/claims.yml", '"my-claims.yml"', False),
+    ],
+)
+def test_a_test_names_a_file_by_its_import_or_its_name(path, text, named):
+    assert bool(checks.naming(path).search(text)) == named
+
+
+def test_what_changed_is_what_differs_from_the_commit_and_what_git_does_not_know(monkeypatch, tmp_path):
+    def git(*arguments):
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    monkeypatch.setattr(checks, "ROOT", tmp_path)
+    for name in ("same", "other"):
+        (tmp_path / name).write_text("one", "utf-8")
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "one")
+    (tmp_path / "other").write_text("two", "utf-8")
+    (tmp_path / "new").write_text("two", "utf-8")
+    assert checks.changed("HEAD") == ["other", "new"]
+    with pytest.raises(console.Refusal, match="cannot say what changed since nowhere: name a commit with BASE="):
+        checks.changed("nowhere")
 
 
 # The first cell of each notebook
@@ -612,8 +584,8 @@ def run_cell(text: str, monkeypatch, *, colab: bool, companion: bool = False) ->
 ADDRESS = "https://github.com/owner/name"
 
 
-def test_on_colab_the_cell_installs_the_package_and_leaves_the_rest_alone(script, monkeypatch):
-    commands = run_cell(script("colab_cell").colab_cell(ADDRESS), monkeypatch, colab=True)
+def test_on_colab_the_cell_installs_the_package_and_leaves_the_rest_alone(monkeypatch):
+    commands = run_cell(colab_cell.colab_cell(ADDRESS), monkeypatch, colab=True)
     assert len(commands) == 1
     assert commands[0][1:4] == ["-m", "pip", "install"]
     assert "--no-deps" in commands[0]
@@ -623,33 +595,33 @@ def test_on_colab_the_cell_installs_the_package_and_leaves_the_rest_alone(script
 
 @pytest.mark.parametrize("address", [ADDRESS, None])
 @pytest.mark.parametrize(("colab", "companion"), [(False, False), (False, True), (True, True)])
-def test_elsewhere_or_once_installed_the_cell_does_nothing(script, monkeypatch, capsys, address, colab, companion):
-    text = script("colab_cell").colab_cell(address)
+def test_elsewhere_or_once_installed_the_cell_does_nothing(monkeypatch, capsys, address, colab, companion):
+    text = colab_cell.colab_cell(address)
     assert run_cell(text, monkeypatch, colab=colab, companion=companion) == []
     assert capsys.readouterr().out == ""
 
 
-def test_while_the_address_is_unset_the_cell_says_on_colab_how_to_install(script, monkeypatch, capsys):
-    assert run_cell(script("colab_cell").colab_cell(None), monkeypatch, colab=True) == []
+def test_while_the_address_is_unset_the_cell_says_on_colab_how_to_install(monkeypatch, capsys):
+    assert run_cell(colab_cell.colab_cell(None), monkeypatch, colab=True) == []
     said = capsys.readouterr().out
     assert said.count("\n") == 1
     assert "%pip install --no-deps git+ADDRESS" in said
 
 
 @pytest.mark.parametrize("address", [ADDRESS, None])
-def test_the_cell_is_at_most_twelve_lines_that_do_not_scroll(script, address):
-    lines = script("colab_cell").colab_cell(address).splitlines()
+def test_the_cell_is_at_most_twelve_lines_that_do_not_scroll(address):
+    lines = colab_cell.colab_cell(address).splitlines()
     assert len(lines) <= 12
     assert max(map(len, lines)) <= 120
 
 
-def test_an_owner_and_name_become_an_address(script):
-    colab_cell = script("colab_cell").colab_cell
-    assert colab_cell("owner/name") == colab_cell(ADDRESS) == colab_cell(ADDRESS + "/")
+def test_an_owner_and_name_become_an_address():
+    cell = colab_cell.colab_cell
+    assert cell("owner/name") == cell(ADDRESS) == cell(ADDRESS + "/")
 
 
-def test_what_the_cell_installs_and_what_colab_brings_make_up_all_that_the_package_needs(script):
-    module = script("colab_cell")
+def test_what_the_cell_installs_and_what_colab_brings_make_up_all_that_the_package_needs():
+    module = colab_cell
     brought = {canonicalize_name(name) for name in module.ON_COLAB}
     small = {canonicalize_name(Requirement(item).name): Requirement(item).specifier for item in module.MISSING_ON_COLAB}
     for item in (Requirement(text) for text in PROJECT["project"]["dependencies"]):
@@ -661,13 +633,9 @@ def test_what_the_cell_installs_and_what_colab_brings_make_up_all_that_the_packa
         assert names <= brought | set(small), name
 
 
-def test_the_address_comes_from_the_variable_else_from_pyproject(script, monkeypatch):
-    repository = script("colab_cell").repository
+def test_the_address_comes_from_the_variable_else_from_pyproject(monkeypatch):
+    repository = colab_cell.repository
     monkeypatch.delenv("BOOK_REPOSITORY", raising=False)
     assert repository() == PROJECT["project"].get("urls", {}).get("Repository")
     monkeypatch.setenv("BOOK_REPOSITORY", "owner/name")
     assert repository() == "owner/name"
-
-
-def test_pip_is_pinned_to_a_version_that_reads_dependency_groups():
-    assert Version(pins()["pip"]) >= Version("25.3")  # groups from 25.1 on, --build-constraint from 25.3 on

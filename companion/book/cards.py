@@ -32,7 +32,13 @@ DECK = "Transformers, tested"
 EPOCH = 1_767_225_600  # the start of 2026: the time of an edition whose commit is not known
 FIRST_ID = 1_767_225_600_000  # of notes and cards; Anki knows a note by its guid, whatever its number
 FEWEST_WORDS = 5  # of an answer
-SOURCES = ("book", "companion/book/cards.py", "companion/book/card_html.py")  # what decides the texts
+SOURCES = (  # what decides the texts, as git names paths: * stands for folders too
+    "book/*.ipynb",
+    "book/references.bib",
+    "companion/book/cards.py",
+    "companion/book/card_html.py",
+    "companion/book/markdown_text.py",
+)
 COLUMNS = ("name", "follow_up_of", "kind", "level", "topic", "front", "back", "tags")
 _STYLE = """.card { font: 18px/1.5 sans-serif; margin: 0 auto; max-width: 40em; padding: 0 12px; text-align: left; }
 .about { font-size: 14px; opacity: .8; }

@@ -36,7 +36,7 @@ class Drill:
 
 
 def read_drills(root: Path = toc.CHECKOUT) -> list[Drill]:
-    """Read the drills of a file that :func:`write_drills` wrote.
+    """Read the drills of the file that ``companion.practice.listing`` wrote.
 
     Args:
         root: of the book.
@@ -72,43 +72,3 @@ def read_drills(root: Path = toc.CHECKOUT) -> list[Drill]:
         raise ValueError(f"{path.name}: a drill stands once: got {doubled[0]} twice. Run `make notebooks`.")
     order = list(TOPICS)
     return sorted((Drill(**row) for row in rows), key=lambda drill: (order.index(drill.topic), drill.tier))
-
-
-def drills_text() -> str:
-    """List the drills in the order of :func:`companion.practice.plan`, one a line."""
-    from companion.practice import plan  # which loads torch: the site does without
-
-    rows = [
-        {
-            "name": step.exercise.name,
-            "title": step.exercise.title,
-            "topic": step.topic,
-            "tier": step.tier,
-            "kind": step.kind,
-            "minutes": step.minutes,
-        }
-        for step in plan().steps
-    ]
-    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
-
-
-def write_drills(path: Path = toc.CHECKOUT / DRILLS, *, check: bool = False) -> str:
-    """Write the file, or compare it with the package.
-
-    Args:
-        path: of the file.
-        check: write nothing.
-
-    Returns:
-        One word for the progress line.
-
-    Raises:
-        ValueError: ``check`` finds a difference.
-    """
-    fresh = drills_text().encode("utf8")
-    if path.exists() and path.read_bytes() == fresh:
-        return "unchanged"
-    if check:
-        raise ValueError(f"{path.name} does not hold the drills of the package: run `make notebooks`.")
-    path.write_bytes(fresh)
-    return "written"

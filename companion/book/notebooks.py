@@ -11,8 +11,6 @@ What a run leaves behind by chance is taken out: cell ids come from the name and
 from their order of appearance, and timings, kernel details and empty layout values are dropped. The output of a cell
 tagged ``nbval-ignore-output`` (a timing) is kept from the stored notebook as long as its source is the same. Of a cell
 tagged ``live-lab`` only the text of its output is stored: its controls are dead without a kernel.
-
-At the end the drills of the package go into ``book/interview/drills.json`` (``companion.book.drills``).
 """
 
 import argparse
@@ -35,7 +33,7 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(f"make_notebooks needs the package {error.name}: run `make notebooks`, which installs it.")
 
-from companion.book import colab, drills, numbers, toc
+from companion.book import colab, numbers, toc
 
 ROOT = toc.CHECKOUT
 TIMEOUT = 300  # seconds a cell
@@ -307,12 +305,6 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"\n{error}\n", file=sys.stderr)
             word = "failed, nothing written"
         print(f"{name:32} {word}, {time.perf_counter() - start:.1f} s", flush=True)
-    if not failed and options.book.resolve() == ROOT / "book":
-        try:
-            print(f"{'drills.json':32} {drills.write_drills(check=options.check)}", flush=True)
-        except ValueError as error:
-            failed += 1
-            print(f"\n{error}\n", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -1,7 +1,9 @@
 """What a model costs, by arithmetic: parameters, FLOPs, bytes, time at best. No tensors; only :mod:`companion.config`.
 
 Every formula is exact, and the tests hold it against what torch counts: parameters one by one, FLOPs by
-``FlopCounterMode``, activations by what autograd saves. Sizes are those of Vaswani et al. (2017). Chapter: complexity.
+``FlopCounterMode``, activations by what autograd saves. Sizes are those of Vaswani et al. (2017).
+
+Chapter: book/complexity.
 """
 
 from companion.cost.activations import activation_bytes

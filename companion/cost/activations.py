@@ -1,7 +1,9 @@
 """What a forward pass keeps for the backward pass, counted as by Korthikanti et al. (2022), section 4.1.
 
 Their kernels are others than ours, and their models have dropout, so the sums differ: here each term is a tensor that
-``torch.autograd`` saves in the models of this book. Chapter: complexity.
+``torch.autograd`` saves in the models of this book.
+
+Chapter: book/complexity.
 """
 
 from companion.config import ModelConfig

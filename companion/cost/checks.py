@@ -1,4 +1,7 @@
-"""What the formulas refuse: sizes that are no sizes, and models that do not exist. Chapter: complexity."""
+"""What the formulas refuse: sizes that are no sizes, and models that do not exist.
+
+Made for this book. Chapter: book/complexity.
+"""
 
 import math
 

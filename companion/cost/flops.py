@@ -1,9 +1,11 @@
-"""Floating-point operations of the matrix products: 1 multiply and 1 add are 2 FLOPs. Chapter: complexity.
+"""Floating-point operations of the matrix products: 1 multiply and 1 add are 2 FLOPs.
 
 All else in a Transformer (softmax, norms, activations, adding biases) takes a number of operations linear in the size
 of its tensors and is left out, here and in ``torch.utils.flop_counter.FlopCounterMode``, whose counts these formulas
 equal for the formula kernel. (It counts nothing for the fused kernel on a CPU.) Hidden pairs count: a causal mask
 hides scores that have been computed. Counts without the constants: Vaswani et al. (2017), Table 1.
+
+Chapter: book/complexity.
 """
 
 from dataclasses import dataclass

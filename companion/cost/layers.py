@@ -2,7 +2,9 @@
 
 Each maps ``n`` positions of width ``d`` to as many. One layer alone: FLOPs for a single sequence, operations that must
 wait for one another, and how many layers a signal needs from the first position to the last, or how many steps within
-one. Chapter: complexity.
+one.
+
+Chapter: book/complexity.
 """
 
 from dataclasses import dataclass

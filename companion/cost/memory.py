@@ -1,6 +1,8 @@
-"""Bytes of the weights, of the optimiser's state and of the key-value cache. Chapter: complexity.
+"""Bytes of the weights, of the optimiser's state and of the key-value cache.
 
 Sources: Rajbhandari et al. (2020), section 3.1, for the state of an optimiser; Shazeer (2019) for the cache.
+
+Chapter: book/complexity.
 """
 
 from companion.config import ModelConfig

@@ -1,4 +1,4 @@
-"""Parameters, counted from the sizes alone: Vaswani et al. (2017), sections 3.2 to 3.5. Chapter: complexity."""
+"""Parameters, counted from the sizes alone: Vaswani et al. (2017), sections 3.2 to 3.5. Chapter: book/complexity."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,9 @@
 """The graph of a stack of layers, and the shortest way of a signal through it: Vaswani et al. (2017), section 4.
 
 A node is a position of a layer; layer 0 holds the inputs. All layers are causal: a position reads itself and earlier
-ones. Chapter: complexity.
+ones.
+
+Chapter: book/complexity.
 """
 
 from typing import Literal, get_args

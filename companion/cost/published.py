@@ -1,6 +1,8 @@
-"""Sizes of published models, to try the formulas on. Chapter: complexity.
+"""Sizes of published models, to try the formulas on.
 
 Each cites the table it was read from; ``companion.cost.model_parameters`` gives their parameters.
+
+Made for this book. Chapter: book/complexity.
 """
 
 from companion.config import ModelConfig

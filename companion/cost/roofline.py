@@ -1,4 +1,4 @@
-"""How fast a machine could do it at best: the roofline, Williams et al. (2009). Chapter: complexity."""
+"""How fast a machine could do it at best: the roofline, Williams et al. (2009). Chapter: book/complexity."""
 
 from companion.cost.checks import check_amounts, check_sizes
 from companion.cost.flops import matmul_flops

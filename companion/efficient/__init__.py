@@ -1,6 +1,8 @@
-"""Attention that never holds a whole matrix of weights: tiled and exact, in a window, linear. Chapter: complexity.
+"""Attention that never holds a whole matrix of weights: tiled and exact, in a window, linear.
 
 Read :mod:`~companion.efficient.online` first: one pass over the keys is what the tiled form is built on.
+
+Made for this book. Chapter: book/complexity.
 """
 
 from companion.efficient.linear import feature_map, linear_attention, linear_attention_recurrent, linear_attention_step

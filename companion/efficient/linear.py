@@ -1,6 +1,6 @@
 """Linear attention, in parallel and as a recurrent network: Katharopoulos et al. (2020), sections 3.2 to 3.4.
 
-Chapter: complexity.
+Chapter: book/complexity.
 """
 
 import torch

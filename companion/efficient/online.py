@@ -1,4 +1,7 @@
-"""The online softmax: Milakov and Gimelshein (2018), Algorithm 3; with values, Rabe and Staats (2021)."""
+"""The online softmax: Milakov and Gimelshein (2018), Algorithm 3; with values, Rabe and Staats (2021).
+
+Chapter: book/complexity.
+"""
 
 from collections.abc import Iterable
 

@@ -1,6 +1,6 @@
 """What every form in this package asks of its query, key and value, and the precision it computes in.
 
-Chapter: complexity.
+Made for this book. Chapter: book/complexity.
 """
 
 from contextlib import AbstractContextManager, nullcontext

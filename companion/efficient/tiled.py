@@ -3,7 +3,8 @@
 Forward: their Algorithm 1 with the loops exchanged, blocks of queries outside, as in Dao (2023). That memory need not
 grow with the square of the length: Rabe and Staats (2021). Backward by recomputation: Dao et al. (2022), appendix B.2
 and Algorithm 4.
-Chapter: complexity.
+
+Chapter: book/complexity.
 """
 
 import math

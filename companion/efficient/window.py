@@ -1,4 +1,7 @@
-"""Sliding-window attention in memory linear in the length: Beltagy et al. (2020), section 3. Chapter: complexity."""
+"""Sliding-window attention in memory linear in the length: Beltagy et al. (2020), section 3.
+
+Chapter: book/complexity.
+"""
 
 import math
 

@@ -6,9 +6,8 @@ them on the built site without a kernel.
 """
 
 import importlib
-import pkgutil
 
-from companion import chapters
+from companion.book import toc
 from companion.explorers.base import Explorer
 
 __all__ = ["Explorer", "explorers"]
@@ -17,14 +16,12 @@ __all__ = ["Explorer", "explorers"]
 def explorers() -> dict[str, type[Explorer]]:
     """Find the explorers of all chapters: name -> class."""
     found = {}
-    for module in pkgutil.walk_packages(chapters.__path__, "companion.chapters."):
-        if ".explorers." in module.name:
-            names = vars(importlib.import_module(module.name))
-            found |= {
-                name: value
-                for name, value in names.items()
-                if isinstance(value, type) and issubclass(value, Explorer) and value.__module__ == module.name
-            }
+    for chapter, folder in toc.chapter_files("explorers").items():
+        for path in sorted(folder.glob("[a-z]*.py")):
+            name = f"companion.chapters.{toc.module_name(chapter)}.explorers.{path.stem}"
+            values = vars(importlib.import_module(name)).values()
+            own = [value for value in values if isinstance(value, type) and value.__module__ == name]
+            found |= {cls.__name__: cls for cls in own if issubclass(cls, Explorer)}
     return found
 
 

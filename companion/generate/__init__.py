@@ -1,6 +1,6 @@
 """Turn a model's predictions into text: greedy, sampled, and by beam search, all with the key-value cache.
 
-Chapter: architecture.
+Made for this book. Chapter: book/architecture.
 """
 
 from companion.generate.decoding import greedy

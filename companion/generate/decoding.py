@@ -1,4 +1,7 @@
-"""A model that writes, one token at a time: its cache, its memory, and the greedy choice."""
+"""A model that writes, one token at a time: its cache, its memory, and the greedy choice.
+
+Made for this book. Chapter: book/architecture.
+"""
 
 from collections.abc import Callable, Sequence
 

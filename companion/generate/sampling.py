@@ -1,4 +1,7 @@
-"""Drawing a token: temperature, top-k (Fan et al. 2018), top-p (Holtzman et al. 2020, section 3.1)."""
+"""Drawing a token: temperature, top-k (Fan et al. 2018), top-p (Holtzman et al. 2020, section 3.1).
+
+Chapter: book/architecture.
+"""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Beam search with the length penalty of Wu et al. (2016), section 7."""
+"""Beam search with the length penalty of Wu et al. (2016), section 7. Chapter: book/architecture."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Measuring time and memory, and the files that keep what was measured. Chapter: complexity."""
+"""Measuring time and memory, and the files that keep what was measured.
+
+Made for this book. Chapter: book/complexity.
+"""
 
 from companion.measure.clock import Quartiles, exponent, once, one_thread, peak_bytes, seconds, time_ratio
 from companion.measure.files import Row, device_name, load, machine, save

@@ -2,6 +2,8 @@
 
 A time is taken on one thread, several times over, and told with its quartiles; two functions are compared by the ratio
 of their times in one run, so that a machine that slows down slows both.
+
+Made for this book. Chapter: book/complexity.
 """
 
 import math

@@ -1,6 +1,8 @@
 """Measurement files: what a script measured on one device, with all that is needed to judge it or to do it again.
 
 They lie in ``measurements/TOPIC/DEVICE.json``. A chapter that shows a number it does not compute reads it from there.
+
+Made for this book. Chapter: book/complexity.
 """
 
 import json

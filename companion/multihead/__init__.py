@@ -2,6 +2,8 @@
 
 ``heads`` cuts features into heads and lays them together again, ``kernels`` attends in all heads by the formula or by
 torch's fused kernel, and ``layer`` adds the four projections, the position scheme and the cache.
+
+Chapter: book/multi-head.
 """
 
 from companion.multihead.heads import merge_heads, repeat_heads, split_heads

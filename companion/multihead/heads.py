@@ -1,4 +1,7 @@
-"""Features to heads and back: Vaswani et al. (2017), section 3.2.2; shared keys and values: Ainslie et al. (2023)."""
+"""Features to heads and back: Vaswani et al. (2017), section 3.2.2; shared keys and values: Ainslie et al. (2023).
+
+Chapter: book/multi-head.
+"""
 
 from jaxtyping import Float
 from torch import Tensor

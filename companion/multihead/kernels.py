@@ -2,6 +2,8 @@
 
 ``formula`` is Eq. (1) with the weights as a tensor; ``fused`` is torch's ``scaled_dot_product_attention``, which never
 holds them. Where a query may look at no key, both give 0.
+
+Chapter: book/multi-head.
 """
 
 import math

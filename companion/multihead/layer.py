@@ -1,4 +1,7 @@
-"""The multi-head attention layer: Vaswani et al. (2017), section 3.2.2, with its variants of shared keys and values."""
+"""The multi-head attention layer: Vaswani et al. (2017), section 3.2.2, with its variants of shared keys and values.
+
+Chapter: book/multi-head.
+"""
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn

@@ -7,6 +7,8 @@ al. (2020)) and ALiBi (Press et al. (2022)). ``rotary`` turns queries and keys b
 Absolute schemes are modules with ``forward(t, start)``, a table to add. Relative and rotary schemes belong to one
 attention layer and have two methods: ``embed(x, start)`` changes queries and keys before the cache, and
 ``bias(query, key)`` is added to the scaled scores. Positions count from 0; the last query stands at the last key.
+
+Chapter: book/positional-encoding.
 """
 
 from companion.positional.absolute import (

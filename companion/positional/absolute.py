@@ -2,6 +2,8 @@
 
 Angles are computed in float64 and cast at the end: near position 100,000 a float32 holds multiples of 1/128 only, which
 is too coarse for an angle in radians.
+
+Chapter: book/positional-encoding.
 """
 
 import math

@@ -1,6 +1,8 @@
 """A number for each head and distance: T5 (Raffel et al. (2020), section 2.1) and ALiBi (Press et al. (2022)).
 
 Distances are query minus key, as in :mod:`companion.positional.relative`.
+
+Chapter: book/positional-encoding.
 """
 
 import math

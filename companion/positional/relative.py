@@ -3,6 +3,8 @@
 A distance is query minus key: positive for a key in the past, negative for one in the future. The last query stands
 at the last key, so ``t_q`` queries and ``t_k`` keys have the ``t_q + t_k - 1`` distances from ``t_k - 1`` down to
 ``1 - t_q``. Each scheme computes something for each distance once, then lays it out as query by key.
+
+Chapter: book/positional-encoding.
 """
 
 import math

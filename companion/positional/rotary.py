@@ -2,6 +2,8 @@
 
 Each pair of channels of a query or a key is turned by an angle that grows with its position. The dot product of a
 query and a key then depends on their distance only, because turning both by the same angle changes nothing.
+
+Chapter: book/positional-encoding.
 """
 
 from functools import partial

@@ -1,4 +1,7 @@
-"""Rows of a function of whole numbers, computed once and kept: the sines of RoPE (Su et al. (2021)) and the like."""
+"""Rows of a function of whole numbers, computed once and kept: the sines of RoPE (Su et al. (2021)) and the like.
+
+Chapter: book/positional-encoding.
+"""
 
 from collections.abc import Callable
 

@@ -21,7 +21,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Limits:
+class Budget:
     """What an answer may use on one case; ``None`` sets no limit.
 
     Args:
@@ -38,59 +38,59 @@ class Limits:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a call used, in the units of :class:`Limits`."""
+    """What a call used, in the units of :class:`Budget`."""
 
     largest: int = 0
     held: int = 0
     work: int = 0
 
 
-NO_LIMITS = Limits()
+NO_BUDGET = Budget()
 NO_COST = Cost()
 
 
-def excess(cost: Cost, limits: Limits) -> str | None:
+def over_budget(cost: Cost, budget: Budget) -> str | None:
     """Say in words which limits a cost exceeds.
 
     Args:
         cost: what was used.
-        limits: what was allowed.
+        budget: what was allowed.
 
     Returns:
         A sentence with what was used and what is allowed, or ``None`` where nothing is exceeded.
     """
     parts = [
         f"{WORDS[name][0]} {used:,} {WORDS[name][1]}, and {allowed:,} are allowed"
-        for name, used, allowed in _pairs(cost, limits)
+        for name, used, allowed in _pairs(cost, budget)
         if used > allowed
     ]
     return f"The numbers are right, but they cost too much: {'; '.join(parts)}." if parts else None
 
 
-def spent(cost: Cost, limits: Limits) -> str:
+def usage(cost: Cost, budget: Budget) -> str:
     """Say what was used of what was allowed.
 
     Args:
         cost: what was used.
-        limits: what was allowed.
+        budget: what was allowed.
 
     Returns:
         A phrase for each limit, joined; empty where there is none.
     """
     return "; ".join(
         f"{WORDS[name][0]} {used:,} {WORDS[name][1]} ({allowed:,} allowed)"
-        for name, used, allowed in _pairs(cost, limits)
+        for name, used, allowed in _pairs(cost, budget)
     )
 
 
-def _pairs(cost: Cost, limits: Limits) -> Iterator[tuple[str, int, int]]:
-    for field in fields(limits):
-        allowed = getattr(limits, field.name)
+def _pairs(cost: Cost, budget: Budget) -> Iterator[tuple[str, int, int]]:
+    for field in fields(budget):
+        allowed = getattr(budget, field.name)
         if allowed is not None:
             yield field.name, getattr(cost, field.name), allowed
 
 
-class Meter(TorchDispatchMode):
+class CostMeter(TorchDispatchMode):
     """Count what the operations of torch use while it is entered."""
 
     def __init__(self) -> None:

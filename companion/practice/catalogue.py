@@ -8,51 +8,55 @@ from pathlib import Path
 
 from companion.book import toc
 from companion.practice import progress
-from companion.practice.checker import NotAnswered, WrongAnswer, bill, examine
-from companion.practice.definition import TIERS, Exercise
+from companion.practice.checker import NotAnswered, WrongAnswer, cost_summary, run_cases
+from companion.practice.definition import LEVELS, Exercise
 from companion.practice.hints import Hint
 from companion.practice.plan import Plan, steps
 
 
 @cache
-def by_chapter() -> tuple[tuple[Exercise, ...], ...]:
-    """Find the exercises of each chapter that has some, in the order of the book.
+def _found() -> tuple[Exercise, ...]:
+    """Find the exercises in the folders of the chapters, in the order of the book and in a chapter by level.
 
     They are looked for when first asked for: a chapter's exercises are made with this package.
     """
-    names = map(toc.module_name, toc.chapter_files("exercises"))
-    return tuple(importlib.import_module(f"companion.chapters.{name}.exercises").EXERCISES for name in names)
+    found = []
+    for chapter, folder in toc.chapter_files("exercises").items():
+        package = f"companion.chapters.{toc.module_name(chapter)}.exercises"
+        modules = [importlib.import_module(f"{package}.{path.stem}") for path in sorted(folder.glob("[a-z]*.py"))]
+        own = [value for module in modules for value in vars(module).values() if isinstance(value, Exercise)]
+        found += sorted(own, key=lambda exercise: (exercise.chapter, exercise.level, exercise.minutes))
+    return tuple(found)
 
 
 def exercises(chapter: str | None = None) -> tuple[Exercise, ...]:
-    """All exercises in the order of the book, or those of one chapter.
+    """All exercises in the order of the book, or those of one chapter, the easier ones first.
 
     Raises:
         ValueError: no exercise belongs to such a chapter.
     """
-    every = tuple(exercise for group in by_chapter() for exercise in group)
-    found = tuple(exercise for exercise in every if chapter in (None, exercise.chapter))
+    found = tuple(exercise for exercise in _found() if chapter in (None, exercise.chapter))
     if not found:
-        known = ", ".join(dict.fromkeys(exercise.chapter for exercise in every))
+        known = ", ".join(dict.fromkeys(exercise.chapter for exercise in _found()))
         raise ValueError(f"a chapter with exercises is asked for: got {chapter!r}. There are: {known}.")
     return found
 
 
-def plan(tier: int | None = None) -> Plan:
-    """List the exercises of the whole book in an order to work through, or those of one tier.
+def plan(level: int | None = None) -> Plan:
+    """List the exercises of the whole book in an order to work through, or those of one level.
 
     Args:
-        tier: 1 for the warm-ups, 2 for the core, 3 for the hard ones; ``None`` means all.
+        level: 1 for the warm-ups, 2 for the core, 3 for the hard ones; ``None`` means all.
 
     Returns:
         A table, with links on the site and with names in plain text.
 
     Raises:
-        ValueError: no such tier.
+        ValueError: no such level.
     """
-    if tier not in (None, *TIERS):
-        raise ValueError(f"a tier is 1, 2 or 3: got {tier!r}. Use one of these, or none for all.")
-    return Plan([step for step in steps(by_chapter()) if tier in (None, step.tier)])
+    if level not in (None, *LEVELS):
+        raise ValueError(f"a level is 1, 2 or 3: got {level!r}. Use one of these, or none for all.")
+    return Plan([step for step in steps(exercises()) if level in (None, step.level)])
 
 
 def check_exercise(name: str, function: object, *, record: bool = True) -> None:
@@ -81,7 +85,7 @@ def check_exercise(name: str, function: object, *, record: bool = True) -> None:
             f'Pass it without calling it, as in check_exercise("{name}", my_function).'
         )
     try:
-        outcomes = examine(exercise, function)
+        outcomes = run_cases(exercise, function)
     except NotAnswered as reason:
         _print_unanswered(exercise, str(reason))
         return
@@ -90,7 +94,7 @@ def check_exercise(name: str, function: object, *, record: bool = True) -> None:
         raise
     print(f"{exercise.title}: correct ({len(outcomes)} cases).")
     print(f"Tested: {exercise.tested}.")
-    if text := bill(exercise, outcomes):
+    if text := cost_summary(exercise, outcomes):
         print(text)
     _record(name, "solved", record)
 

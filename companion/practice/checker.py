@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from companion.practice import errors
-from companion.practice.budget import NO_COST, NO_LIMITS, Cost, Meter, excess, spent
+from companion.practice.budget import NO_BUDGET, NO_COST, Cost, CostMeter, over_budget, usage
 from companion.practice.compare import TOLERANCE, difference
 from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.unchanged import is_as_given
+from companion.practice.unchanged import is_unchanged
 
 
 class WrongAnswer(AssertionError):
@@ -70,10 +70,10 @@ def check(exercise: Exercise, function: Callable[..., object]) -> int:
         WrongAnswer: a case fails, or costs more than it may.
     """
     __tracebackhide__ = True
-    return len(examine(exercise, function))
+    return len(run_cases(exercise, function))
 
 
-def examine(exercise: Exercise, function: Callable[..., object]) -> list[Outcome]:
+def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outcome]:
     """Try an answer on every case, and say what it did with each.
 
     Args:
@@ -88,7 +88,7 @@ def examine(exercise: Exercise, function: Callable[..., object]) -> list[Outcome
         WrongAnswer: a case fails, or costs more than it may.
     """
     __tracebackhide__ = True
-    if is_as_given(exercise.broken, function):
+    if is_unchanged(exercise.broken, function):
         raise NotAnswered("This is still the code as it was given.")
     cases = exercise.cases()
     _check_signature(exercise, function, cases[0])
@@ -106,9 +106,9 @@ def examine(exercise: Exercise, function: Callable[..., object]) -> list[Outcome
         mistake = None if outcome.changed else diagnose(exercise, cases, wants, mine)
         name, why = (mistake.name, mistake.diagnosis) if mistake else (None, None)
         if outcome.error:
-            why = why or errors.meaning(outcome.error)
-            problem = errors.told(outcome.error, function)
-            errors.shorten(outcome.error, function)
+            why = why or errors.explain(outcome.error)
+            problem = errors.format_error(outcome.error, function)
+            errors.trim_traceback(outcome.error, function)
         lines = [
             f"{exercise.title}: not right yet.",
             _wrap(f"Case {number} of {len(cases)}: {exercise.describe(case)}."),
@@ -120,7 +120,7 @@ def examine(exercise: Exercise, function: Callable[..., object]) -> list[Outcome
     return mine
 
 
-def bill(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
+def cost_summary(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
     """Say what a right answer used of what it was allowed, on the last case with limits.
 
     Args:
@@ -131,8 +131,8 @@ def bill(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
         A sentence; empty where the exercise has no limits.
     """
     for number, (case, outcome) in reversed(list(enumerate(zip(exercise.cases(), outcomes, strict=True), start=1))):
-        if exercise.allowed(case) != NO_LIMITS:
-            return _wrap(f"Cost of case {number}: {spent(outcome.cost, exercise.allowed(case))}.")
+        if exercise.allowed(case) != NO_BUDGET:
+            return _wrap(f"Cost of case {number}: {usage(outcome.cost, exercise.allowed(case))}.")
     return ""
 
 
@@ -156,7 +156,7 @@ def diagnose(
     right = [_problem(exercise, *pair) is None for pair in zip(mine, wants, strict=True)]
     explained = {}
     for mistake in exercise.mistakes:
-        for function in (mistake.function, *mistake.also):
+        for function in exercise.wrong_answers[mistake.name]:
             count = _explains(exercise, function, cases, wants, mine, right)
             explained[mistake.name] = max(count, explained.get(mistake.name, 0))
     most = max(explained.values())
@@ -182,14 +182,15 @@ def _explains(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             theirs = _run(exercise, function, case)
-        wrong = _problem(exercise, theirs, want) is not None
-        if passes and wrong:
+        if passes and _problem(exercise, theirs, want) is not None:
             return 0  # the answer is right where this mistake fails, so it is not this mistake
         if not passes:
-            same.append(wrong and _alike(exercise, outcome, theirs))
+            same.append(_alike(exercise, outcome, theirs) and _problem(exercise, theirs, want) is not None)
             values += same[-1] and theirs.error is None
+            if not same[0]:
+                return 0
     enough = sum(same) >= min(2, len(same)) and (values or all(same))
-    return sum(same) if same[0] and enough else 0
+    return sum(same) if enough else 0
 
 
 def _alike(exercise: Exercise, one: Outcome, other: Outcome) -> bool:
@@ -205,16 +206,16 @@ def _storable(value: object) -> bool:
 
 def _run(exercise: Exercise, function: Callable[..., object], case: Case) -> Outcome:
     arguments = copy.deepcopy(case.arguments)
-    allowed, meter = exercise.allowed(case), Meter()
+    allowed, meter = exercise.allowed(case), CostMeter()
     try:
-        with contextlib.nullcontext() if allowed == NO_LIMITS else meter:
+        with contextlib.nullcontext() if allowed == NO_BUDGET else meter:
             value = function(*arguments)
     except Exception as error:
         return Outcome(error=error)
     for name, before, after in zip(exercise.parameters, case.arguments, arguments, strict=True):
         if not _unchanged(before, after):
             return Outcome(value=value, changed=name)
-    return Outcome(value=value, cost=meter.cost, excess=excess(meter.cost, allowed))
+    return Outcome(value=value, cost=meter.cost, excess=over_budget(meter.cost, allowed))
 
 
 def _unchanged(before: object, after: object) -> bool:

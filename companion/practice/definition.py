@@ -1,16 +1,19 @@
 """What an exercise is made of: cases to try, a reference, and named mistakes with a diagnosis each."""
 
 import inspect
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from types import FunctionType
 
 import torch
 from torch import Tensor
 
-from companion.practice.budget import NO_LIMITS, Limits
+from companion.practice.budget import NO_BUDGET, Budget
 from companion.practice.compare import TOLERANCE
 
-TIERS = {1: "warm-up", 2: "core", 3: "hard"}
+LEVELS = {1: "warm-up", 2: "core", 3: "hard"}
 
 
 @dataclass(frozen=True)
@@ -21,17 +24,33 @@ class Case:
     note: str = ""
 
 
+@dataclass(frozen=True)
+class Edit:
+    """A change to the text of a right answer: ``new`` takes the place of ``old``, which stands there exactly once.
+
+    ``of`` is the helper that is changed, where that is not the reference itself.
+    """
+
+    old: str
+    new: str
+    of: Callable[..., object] | None = None
+
+
+Wrong = Callable[..., object] | Edit | tuple[Edit, ...]
+
+
 @dataclass(frozen=True, repr=False)
 class Mistake:
-    """A named wrong answer: the function that makes the mistake, and what a reader who made it is told.
+    """A named wrong answer: how the mistake is made, and what a reader who made it is told.
 
-    ``also`` holds other ways to make the same mistake whose results differ from those of ``function``.
+    ``wrong`` is an edit of the reference, or several that belong together, or a function of its own. ``also`` holds
+    other ways to make the same mistake whose results differ from those of ``wrong``.
     """
 
     name: str
-    function: Callable[..., object]
+    wrong: Wrong
     diagnosis: str
-    also: tuple[Callable[..., object], ...] = ()
+    also: tuple[Wrong, ...] = ()
 
     def __repr__(self) -> str:
         return f"Mistake({self.name!r})"
@@ -50,16 +69,16 @@ class Exercise:
         tested: one line on what the cases cover, printed with a right answer.
         mistakes: at least four named wrong answers.
         hints: exactly three: a nudge, a direction, almost there.
+        level: 1 for a warm-up, 2 for the core, 3 for the hard ones.
         returns: names of the results where there are several.
         tolerance: largest difference allowed per dtype.
-        tier: 1 for a warm-up, 2 for the core, 3 for the hard ones; 0 takes it from the place in the chapter.
-        minutes: how long it may take, an estimate; 0 takes it from the tier.
+        minutes: how long it may take, an estimate; 0 takes it from the level.
         topic: name of the chapter whose subject it practises, where that is not the page on which it stands.
-        limits: what an answer may cost, from the arguments of a case; ``None`` sets no limits.
+        budget: what an answer may cost, from the arguments of a case; ``None`` sets no limits.
         broken: the code that is handed over for repair, in place of an empty stub.
 
     Raises:
-        ValueError: not three hints, fewer than four mistakes, two mistakes of one name, or no such tier.
+        ValueError: not three hints, fewer than four mistakes, two mistakes of one name, or no such level.
     """
 
     name: str
@@ -70,12 +89,12 @@ class Exercise:
     tested: str
     mistakes: tuple[Mistake, ...]
     hints: tuple[str, ...]
+    level: int
     returns: tuple[str, ...] = ()
     tolerance: Mapping[torch.dtype, float] = field(default_factory=lambda: TOLERANCE)
-    tier: int = 0
     minutes: int = 0
     topic: str = ""
-    limits: Callable[..., Limits] | None = None
+    budget: Callable[..., Budget] | None = None
     broken: Callable[..., object] | None = None
 
     def __post_init__(self) -> None:
@@ -86,8 +105,8 @@ class Exercise:
             raise ValueError(
                 f"an exercise names at least four different mistakes: {self.name!r} has {names}. Add or rename some."
             )
-        if self.tier not in (0, *TIERS):
-            raise ValueError(f"a tier is 1, 2 or 3, or 0 for by its place: {self.name!r} has {self.tier}. Use these.")
+        if self.level not in LEVELS:
+            raise ValueError(f"a level is 1, 2 or 3: {self.name!r} has {self.level}. Use these.")
 
     def __repr__(self) -> str:
         return f"Exercise({self.name!r}: {self.title})"
@@ -97,9 +116,21 @@ class Exercise:
         """Names of the arguments, in order."""
         return tuple(inspect.signature(self.reference).parameters)
 
-    def allowed(self, case: Case) -> Limits:
+    @cached_property
+    def wrong_answers(self) -> dict[str, tuple[Callable[..., object], ...]]:
+        """The functions that make each mistake, by its name; edits are applied when this is first asked for."""
+        return {
+            mistake.name: tuple(self._made(mistake.name, wrong) for wrong in (mistake.wrong, *mistake.also))
+            for mistake in self.mistakes
+        }
+
+    def _made(self, mistake: str, wrong: Wrong) -> Callable[..., object]:
+        edits = (wrong,) if isinstance(wrong, Edit) else wrong
+        return edited(self.reference, edits, f"{self.name}, {mistake}") if isinstance(edits, tuple) else edits
+
+    def allowed(self, case: Case) -> Budget:
         """What an answer may cost on a case."""
-        return self.limits(*case.arguments) if self.limits else NO_LIMITS
+        return self.budget(*case.arguments) if self.budget else NO_BUDGET
 
     def describe(self, case: Case) -> str:
         """Shapes, dtype and peculiarity of a case, in one line."""
@@ -107,6 +138,41 @@ class Exercise:
         dtypes = [str(x.dtype) for x in case.arguments if isinstance(x, Tensor) and x.is_floating_point()]
         parts += [dtypes[0].removeprefix("torch.")] if dtypes else []
         return ", ".join(parts) + (f" ({case.note})" if case.note else "")
+
+
+def edited(reference: Callable[..., object], edits: Sequence[Edit], name: str) -> Callable[..., object]:
+    """Make the function that a reference becomes when its text, or that of a helper, is changed.
+
+    Args:
+        reference: a function of a module; it stays as it is.
+        edits: the changes, one after the other.
+        name: of the exercise and the mistake, for messages and tracebacks.
+
+    Returns:
+        A function that sees the names of the reference's module, with the changed helpers in place of the given ones.
+
+    Raises:
+        ValueError: the old text of an edit does not stand exactly once where it is to be changed.
+    """
+    home = inspect.unwrap(reference).__globals__
+    space, texts = dict(home), {}
+    for edit in edits:
+        function = inspect.unwrap(edit.of or reference)
+        text = texts.get(function.__name__) or textwrap.dedent(inspect.getsource(function))
+        if text.count(edit.old) != 1:
+            raise ValueError(
+                f"an edit changes text that stands once: in the mistake {name} {edit.old!r} stands "
+                f"{text.count(edit.old)} times in {function.__name__}. Give the text as it is now, or more of it."
+            )
+        texts[function.__name__] = text.replace(edit.old, edit.new)
+    for key, value in home.items():  # every function of the module, so that it finds the changed ones
+        given = inspect.unwrap(value) if inspect.isfunction(value) else None
+        if given and given.__globals__ is home:
+            space[key] = FunctionType(given.__code__, space, given.__name__, given.__defaults__, given.__closure__)
+            space[key].__kwdefaults__ = given.__kwdefaults__
+    for text in texts.values():
+        exec(compile(text, f"<{name}>", "exec"), space)
+    return space[inspect.unwrap(reference).__name__]
 
 
 def _describe(name: str, value: object) -> str:

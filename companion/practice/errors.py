@@ -111,7 +111,7 @@ MEANINGS: tuple[tuple[str, str], ...] = (
 LONGEST_LINE = 100  # characters of the reader's line that a message quotes
 
 
-def meaning(error: Exception) -> str | None:
+def explain(error: Exception) -> str | None:
     """Say in plain sentences what an error message means.
 
     Returns:
@@ -124,7 +124,7 @@ def meaning(error: Exception) -> str | None:
     return None
 
 
-def told(error: Exception, function: Callable[..., object]) -> str:
+def format_error(error: Exception, function: Callable[..., object]) -> str:
     """Give an error as Python does, with the name that may be meant and the line of the reader's code.
 
     Args:
@@ -141,7 +141,7 @@ def told(error: Exception, function: Callable[..., object]) -> str:
     return "\n".join([text, *_places(error, function)])
 
 
-def shorten(error: Exception, function: Callable[..., object]) -> None:
+def trim_traceback(error: Exception, function: Callable[..., object]) -> None:
     """Cut the traceback of an error down to the reader's own lines, where it has any.
 
     Args:

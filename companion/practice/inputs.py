@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 
-class Draw:
+class RandomInputs:
     """Random tensors from a generator of its own.
 
     All numbers are drawn in float64 and then converted, so that a case holds the same numbers in either dtype.
@@ -35,7 +35,7 @@ class Draw:
         return (chance < 0.6) | (chance == chance.amin(dim=-1, keepdim=True))
 
 
-class Stream:
+class ChunkStream:
     """Chunks of scores and values that arrive one after the other and can be read once.
 
     Args:
@@ -55,7 +55,7 @@ class Stream:
         return f"of {len(self)} chunks"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Stream) or len(self) != len(other):
+        if not isinstance(other, ChunkStream) or len(self) != len(other):
             return False
         return all(
             torch.equal(x, y)

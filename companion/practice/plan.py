@@ -1,10 +1,10 @@
-"""The exercises of all chapters as one list: by tier, in an order to work through, with a link to where each stands."""
+"""The exercises of all chapters as one list: by level, in an order to work through, each with a link to its place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from companion.book.topics import TOPICS, topic_title
-from companion.practice.definition import TIERS, Exercise
+from companion.practice.definition import Exercise
 
 MINUTES = {1: 10, 2: 20, 3: 35}  # an estimate for an exercise that gives none
 
@@ -16,13 +16,13 @@ class Step:
     Args:
         number: its place, from 1.
         exercise: which one.
-        tier: 1, 2 or 3.
+        level: 1, 2 or 3.
         minutes: an estimate.
     """
 
     number: int
     exercise: Exercise
-    tier: int
+    level: int
     minutes: int
 
     @property
@@ -35,7 +35,7 @@ class Step:
         """What is asked: to write, to write within limits of cost, or to repair."""
         if self.exercise.broken:
             return "repair"
-        return "write, cost limited" if self.exercise.limits else "write"
+        return "write, cost limited" if self.exercise.budget else "write"
 
 
 class Plan:
@@ -59,32 +59,15 @@ class Plan:
         return "\n".join(["| No. | Drill | Topic | Task | Min. |", "|--:|:--|:--|:--|--:|", *rows])
 
 
-def tier_of(exercise: Exercise, group: Sequence[Exercise]) -> int:
-    """Give the tier of an exercise: its own, or a third of its chapter, whose exercises stand in order of difficulty.
+def steps(exercises: Sequence[Exercise]) -> tuple[Step, ...]:
+    """Put exercises in one order: by level, then by topic in the order of the book.
 
     Args:
-        exercise: which one.
-        group: the exercises of its chapter.
-
-    Returns:
-        1, 2 or 3.
-    """
-    return exercise.tier or 1 + group.index(exercise) * len(TIERS) // len(group)
-
-
-def steps(chapters: Sequence[Sequence[Exercise]]) -> tuple[Step, ...]:
-    """Put the exercises of all chapters in one order: by tier, then by topic in the order of the book.
-
-    Args:
-        chapters: the exercises of each chapter, in the order of the book.
+        exercises: of the whole book, or some.
 
     Returns:
         A step for each.
     """
     order = {topic: place for place, topic in enumerate(TOPICS)}
-    every = [(tier_of(exercise, group), exercise) for group in chapters for exercise in group]
-    every.sort(key=lambda pair: (pair[0], order.get(pair[1].topic or pair[1].chapter, len(order))))
-    return tuple(
-        Step(number, exercise, tier, exercise.minutes or MINUTES[tier])
-        for number, (tier, exercise) in enumerate(every, start=1)
-    )
+    every = sorted(exercises, key=lambda one: (one.level, order.get(one.topic or one.chapter, len(order))))
+    return tuple(Step(number, one, one.level, one.minutes or MINUTES[one.level]) for number, one in enumerate(every, 1))

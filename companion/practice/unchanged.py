@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable
 
 
-def is_as_given(broken: Callable[..., object] | None, function: Callable[..., object]) -> bool:
+def is_unchanged(broken: Callable[..., object] | None, function: Callable[..., object]) -> bool:
     """Whether an answer is still the code that was handed over for repair.
 
     Args:

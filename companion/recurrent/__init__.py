@@ -2,6 +2,8 @@
 
 Recurrent cells and layers, encoder-decoders with a fixed vector, Sutskever et al. (2014), and with attention, Bahdanau
 et al. (2015) and Luong et al. (2015), linear recurrences by a parallel scan, and causal dilated convolutions.
+
+Chapter: book/history.
 """
 
 from companion.recurrent.attention import AdditiveAttention, MultiplicativeAttention, additive_scores, distribution

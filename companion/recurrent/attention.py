@@ -2,6 +2,8 @@
 
 The two kinds of product are *dot* and *general* in Luong et al. (2015), section 3.1. Neither is divided by the root of
 the width: that came with Vaswani et al. (2017).
+
+Chapter: book/history.
 """
 
 from typing import Literal

@@ -2,6 +2,8 @@
 
 A step has two halves: `project` multiplies the input, which needs no state, so that a layer does it for all steps at
 once; `step` joins the result to the state.
+
+Chapter: book/history.
 """
 
 from typing import Literal

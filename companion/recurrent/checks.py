@@ -1,4 +1,7 @@
-"""What the cells and layers of this package share: how weights start, and what is refused."""
+"""What the cells and layers of this package share: how weights start, and what is refused.
+
+Made for this book. Chapter: book/history.
+"""
 
 from jaxtyping import Float
 from torch import Tensor, nn

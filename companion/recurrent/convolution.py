@@ -1,6 +1,8 @@
 """Causal dilated convolutions: WaveNet, van den Oord et al. (2016), section 2; ByteNet, Kalchbrenner et al. (2016).
 
 A stack reaches exponentially far back in its depth, and computes every position at once.
+
+Chapter: book/complexity.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,8 @@
 """The networks of the two papers that brought attention to translation: Bahdanau et al. (2015), Luong et al. (2015).
 
 Both work on embedded tokens, and both give the weights of their attention.
+
+Chapter: book/history.
 """
 
 from typing import Literal, NamedTuple

@@ -1,6 +1,8 @@
 """One step of a gated network: LSTM, Hochreiter & Schmidhuber (1997), Gers et al. (2000); GRU, Cho et al. (2014).
 
 The gates of a cell share one matrix for the input and one for the state, their rows in torch's order.
+
+Chapter: book/history.
 """
 
 from typing import Literal, NamedTuple

@@ -1,6 +1,8 @@
 """A recurrent cell run over padded sequences: in one direction, and in both, Schuster & Paliwal (1997).
 
 The products with the inputs are done for all steps at once; what is left in the loop is what depends on the state.
+
+Chapter: book/history.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,8 @@
 """A linear recurrence by a loop and by a parallel scan: Hillis & Steele (1986), Martin & Cundy (2018).
 
 The steps of a nonlinear recurrence must follow each other; those of a linear one can be joined in any grouping.
+
+Chapter: book/complexity.
 """
 
 import torch

@@ -1,6 +1,8 @@
 """Recurrent encoder-decoders: Sutskever et al. (2014), Cho et al. (2014), Bahdanau et al. (2015), Luong et al. (2015).
 
 Both models are trained by teacher forcing: the decoder reads the true target, shifted right by a start token.
+
+Chapter: book/history.
 """
 
 from collections.abc import Callable

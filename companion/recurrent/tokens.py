@@ -1,6 +1,8 @@
 """What the recurrent encoder-decoders share around their networks: embeddings and greedy decoding.
 
 Greedy decoding is beam search with one hypothesis: Sutskever et al. (2014), section 3.2.
+
+Chapter: book/history.
 """
 
 from collections.abc import Callable

@@ -3,6 +3,8 @@
 Each task is a function ``name(train, test, seed=0, **choices)`` that returns training and test pairs. A pair is a
 source and a target, both lists of words (strings, also where the words are numbers). ``encode_pairs`` makes padded
 tensors of them, ``decode`` makes words of tensors again.
+
+Made for this book. Chapter: book/architecture.
 """
 
 from companion.tasks.chinese import english_chinese, english_chinese_links

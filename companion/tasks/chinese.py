@@ -6,6 +6,8 @@
 * A question is a statement with 吗. "Not" is 没 in the past and 不 otherwise.
 
 The words are in `companion.tasks.lexicon`, the rules are of the kind in `companion.tasks.grammar`.
+
+Made for this book. Chapter: book/architecture.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,6 +3,8 @@
 A form has one reading only. A weekday is the right one. Numbers alone stand in the order year, month, day, or the day
 cannot be taken for the month (it is above 12, or equal to it). A year of two digits is above 31, so it is no day, and
 comes only where the years of the task span a century at most. A Chinese year is read digit by digit, with 〇 for 0.
+
+Made for this book. Chapter: book/training.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""English to French: a grammar made for this book, in the size of a toy. Chapter: book/attention.ipynb."""
+"""English to French: a grammar made for this book, in the size of a toy.
+
+Made for this book. Chapter: book/attention.
+"""
 
 from collections.abc import Sequence
 from itertools import product

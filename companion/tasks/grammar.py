@@ -1,6 +1,8 @@
 """A grammar of two languages at once, for the book's translation task: each rule rewrites both and links their words.
 
 Such grammars are called synchronous: Chiang (2007).
+
+Chapter: book/architecture.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,8 @@
 """The words of the book's English-Chinese grammar, `companion.tasks.chinese`, with which other words each may stand.
 
 A translation of several words is written as `companion.tasks.grammar.rule` reads it: 昨晚=last+night.
+
+Made for this book. Chapter: book/architecture.
 """
 
 PRONOUNS = {"I": "我", "you": "你", "he": "他", "she": "她", "we": "我们", "they": "他们"}

@@ -3,6 +3,8 @@
 English without "and", and without the hyphen: *one hundred twenty one*. Chinese one character a word, with these
 choices: a gap of zeros inside a number is one 零; 10 to 19 begin with 十, not 一十, at the head of the number only; two
 is 两 at the head of a number before 千 or 万, and 二 elsewhere (两千二百, 二十二万).
+
+Made for this book. Chapter: book/training.
 """
 
 from collections.abc import Sequence

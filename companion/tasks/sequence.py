@@ -3,6 +3,8 @@
 Copying, sorting and associative recall as tests of what a network can learn: Graves, Wayne and Danihelka (2014),
 section 4. Symbols are strings: "0", "1", ..., written with as many digits as the largest, so that their alphabetical
 order is their order as numbers.
+
+Chapter: book/architecture.
 """
 
 from collections.abc import Callable

@@ -2,6 +2,8 @@
 
 A task that is small is listed and shuffled (`split`). A task too large to list, such as all 11^10 sequences to copy, is
 described by families: an item of a family is a row of digits, each with its own number of values (`draw`).
+
+Made for this book. Chapter: book/architecture.
 """
 
 import math

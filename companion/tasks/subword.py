@@ -2,6 +2,8 @@
 
 On bytes instead of characters, as in GPT-2 (Radford et al., 2019, section 2.2), so that no text is unknown. The library
 `tokenizers` does the work and is loaded by `subwords` only.
+
+Chapter: book/architecture.
 """
 
 from collections.abc import Sequence

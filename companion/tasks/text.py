@@ -1,6 +1,8 @@
 """Words to padded tensors and back, for every task of the book.
 
 Padding is word 0. START and END are words 1 and 2 of a vocabulary made by `vocabulary`.
+
+Made for this book. Chapter: book/architecture.
 """
 
 from collections.abc import Iterable, Sequence

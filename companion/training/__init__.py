@@ -1,6 +1,8 @@
-"""Training: schedules, losses, batches, the loop, checkpoints, and several processes. Chapter: training.
+"""Training: schedules, losses, batches, the loop, checkpoints, and several processes.
 
 Vaswani et al. (2017), section 5. Each part is a small module of its own; this one names them all.
+
+Chapter: book/training.
 """
 
 from companion.training.checkpoint import load_checkpoint, random_state, save_checkpoint, set_random_state

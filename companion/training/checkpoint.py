@@ -1,6 +1,8 @@
-"""Checkpoints: files from which a stopped run goes on to the very numbers it would have reached. Chapter: training.
+"""Checkpoints: files from which a stopped run goes on to the very numbers it would have reached.
 
 A checkpoint holds tensors, numbers, texts, lists and dictionaries, nothing that could run code when it is read.
+
+Made for this book. Chapter: book/training.
 """
 
 import os

@@ -1,6 +1,8 @@
 """Batches: sequences of like length together, in an order drawn from a generator of their own.
 
 Vaswani et al. (2017), section 5.1: "batched together by approximate sequence length", by the number of tokens.
+
+Chapter: book/training.
 """
 
 import math

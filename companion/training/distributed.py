@@ -5,6 +5,8 @@ Without ``torchrun`` all of this is one process and does nothing, so that a scri
     torchrun --standalone --nproc-per-node=2 script.py
 
 The engine is ``DistributedDataParallel``: Li et al. (2020).
+
+Chapter: book/training.
 """
 
 import os

@@ -1,4 +1,7 @@
-"""Evaluation on held-out data: dropout off, no gradients, the mode of the model put back. Chapter: training."""
+"""Evaluation on held-out data: dropout off, no gradients, the mode of the model put back.
+
+Made for this book. Chapter: book/training.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

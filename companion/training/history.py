@@ -1,4 +1,7 @@
-"""What happened in a training run, in lists that can be plotted and saved. Chapter: training."""
+"""What happened in a training run, in lists that can be plotted and saved.
+
+Made for this book. Chapter: book/training.
+"""
 
 import json
 import math

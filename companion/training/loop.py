@@ -1,6 +1,8 @@
 """The training loop: one step written out, and around it evaluation, progress and checkpoints.
 
 Vaswani et al. (2017), section 5. Mixed precision: Micikevicius et al. (2018).
+
+Chapter: book/training.
 """
 
 import contextlib

@@ -2,6 +2,8 @@ r"""Cross-entropy with label smoothing over the real tokens of a batch: Vaswani 
 
 Smoothing is that of Szegedy et al. (2016), section 7: of the wanted distribution over :math:`K` tokens, a share
 :math:`\varepsilon` is spread evenly over all of them, the right one among them.
+
+Chapter: book/training.
 """
 
 from dataclasses import dataclass

@@ -2,6 +2,8 @@
 
 The next token, from the true ones before it (teacher forcing): Vaswani et al. (2017), section 3.1; Williams and Zipser
 (1989).
+
+Chapter: book/training.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,8 @@
 """The optimiser of the paper, and the clipping of gradients.
 
 Vaswani et al. (2017), section 5.3; Pascanu, Mikolov and Bengio (2013), section 3.2, for clipping.
+
+Chapter: book/training.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,8 @@
 """Learning rates as functions of the step: Vaswani et al. (2017), section 5.3, Eq. (3), and a cosine after a warm-up.
 
 The cosine is that of Loshchilov and Hutter (2017), without restarts.
+
+Chapter: book/training.
 """
 
 import math

@@ -1,4 +1,7 @@
-"""What the three models share: the input, the stacks that a config describes, and the first weights."""
+"""What the three models share: the input, the stacks that a config describes, and the first weights.
+
+Made for this book. Chapter: book/architecture.
+"""
 
 from collections.abc import Sequence
 

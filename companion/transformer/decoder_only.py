@@ -1,4 +1,7 @@
-"""The decoder-only model: Radford et al. (2018, 2019), GPT and GPT-2; with other choices, Touvron et al. (2023)."""
+"""The decoder-only model: Radford et al. (2018, 2019), GPT and GPT-2; with other choices, Touvron et al. (2023).
+
+Chapter: book/architecture.
+"""
 
 from collections.abc import Sequence
 

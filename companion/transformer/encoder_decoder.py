@@ -1,4 +1,4 @@
-"""The Transformer: Vaswani et al. (2017), section 3 and Fig. 1."""
+"""The Transformer: Vaswani et al. (2017), section 3 and Fig. 1. Chapter: book/architecture."""
 
 from collections.abc import Sequence
 

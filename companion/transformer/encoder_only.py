@@ -1,4 +1,4 @@
-"""The encoder-only model: Devlin et al. (2018), BERT."""
+"""The encoder-only model: Devlin et al. (2018), BERT. Chapter: book/architecture."""
 
 from collections.abc import Sequence
 

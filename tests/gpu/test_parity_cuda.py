@@ -4,25 +4,14 @@ The cases, the unit of an error and the reason for the bounds are in scripts/pre
 run in tests/unit/test_scripts_gpu_check.py.
 """
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 import torch
+
+from scripts import precision
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")]
 
 
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[2] / "scripts" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where dataclasses look for it
-    spec.loader.exec_module(module)
-    return module
-
-
-precision = load("precision")
 each_dtype = pytest.mark.parametrize("dtype", precision.DTYPES)
 
 

@@ -270,3 +270,13 @@ def test_a_draw_function_returns_nothing_and_opens_no_figure(ax, draw):
     before = plots.plt.get_fignums()
     assert draw(ax) is None
     assert plots.plt.get_fignums() == before
+
+
+def test_a_figure_becomes_a_png_of_its_size_and_is_closed():
+    before = plots.plt.get_fignums()
+    figure, ax = plots.axes(3.0, 2.0)
+    ax.plot([0, 1])
+    image = plots.png(figure)
+    assert image[:8] == b"\x89PNG\r\n\x1a\n"
+    assert [int.from_bytes(image[at : at + 4], "big") for at in (16, 20)] == [3 * plots.DPI, 2 * plots.DPI]
+    assert plots.plt.get_fignums() == before

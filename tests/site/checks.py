@@ -1,4 +1,4 @@
-"""The checks of the explorers, found in ``tests/chapters/CHAPTER/explorers_in_browser.py``.
+"""The checks of the explorers, found in ``tests/chapters/CHAPTER/*_in_browser.py``.
 
 Each module has ``made()``, one explorer of each of its classes in a state that the site need not have, and ``CHECKS``,
 by the name of a class the function that compares what the browser shows with what the package gives.
@@ -8,8 +8,9 @@ import importlib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted((ROOT / "tests" / "chapters").glob("*/explorers_in_browser.py"))
+FILES = sorted((ROOT / "tests" / "chapters").glob("*/*_in_browser.py"))
 MODULES = {
-    path.parent.name: importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)) for path in FILES
+    f"{path.parent.name}/{path.stem}": importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    for path in FILES
 }
 CHECKS = {name: check for module in MODULES.values() for name, check in module.CHECKS.items()}

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from scripts import build_site, find_browser
+
 ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("BOOK_SITE", ROOT / "_build" / "html"))
 THEMES = ("light", "dark")
@@ -63,8 +65,6 @@ def out_of_date() -> str | None:
         return f"there is no site in {SITE}: run `make book` first."
     stamp = SITE.parent / "site.json"
     if stamp.exists():
-        from scripts import build_site
-
         made_from = json.loads(stamp.read_text("utf-8")).get("inputs")
         if made_from == build_site.digest(*(ROOT / name for name in build_site.INPUTS)):
             return None
@@ -113,8 +113,6 @@ def server(site: Path) -> Iterator[str]:
 
 def browser_path() -> str:
     """Return the path of Chromium or Chrome, or fail with what to do."""
-    from scripts import find_browser
-
     path = find_browser.find()
     if path is None:
         pytest.fail(

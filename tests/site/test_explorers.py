@@ -291,7 +291,7 @@ def one_of_each(module):
 @pytest.fixture(scope="module")
 def five():
     """The explorers of the chapter on attention."""
-    return MODULES["attention"].made()
+    return MODULES["attention/explorers_in_browser"].made()
 
 
 def test_there_is_one_of_each_class_here(one_of_each, module):

@@ -1,10 +1,12 @@
 """The mock interview in a real browser: drawn, asked, rated and reported, by keyboard alone, and what it keeps."""
 
 import gzip
-import json
+import importlib
 import re
+from dataclasses import asdict
 
 import pytest
+
 from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser
@@ -17,8 +19,10 @@ MOST_BYTES = 240_000
 @pytest.fixture(scope="module")
 def stored(site):
     """The questions of the book by name."""
-    path = site.parents[1] / "book" / "questions.json"
-    return {question["name"]: question for question in json.loads(path.read_text("utf8"))["questions"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(site.parents[1] / "book" / "extensions"))
+        found = importlib.import_module("questions").read_book(site.parents[1] / "book")
+    return {question.name: asdict(question) for question in found}
 
 
 @pytest.fixture
@@ -408,12 +412,3 @@ def test_an_interview_works_from_a_folder_on_disk_and_where_storage_is_refused(b
     assert "You have rated 1 of" in tab.inner_text(".mock-note")
     context.close()
     assert [error for error in errors if error != "storage refused"] == []  # the theme asks too, and minds
-
-
-def test_the_live_lab_shows_a_text_in_place_of_dead_controls(mock):
-    box = mock.locator(".admonition.live-lab")
-    assert box.count() == 1
-    assert "book/mock-interview.ipynb" in box.inner_text()
-    cell = mock.locator(".cell.tag_live-lab")
-    assert cell.locator(".cell_input").count() == 1
-    assert cell.locator(".cell_output").count() == 0

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser

@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+
 from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser

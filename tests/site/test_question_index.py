@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tests.site.accessibility import axe_faults
 
 PLACE = "book/interview.html"

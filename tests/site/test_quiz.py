@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser

@@ -8,6 +8,7 @@ import json
 import re
 import sqlite3
 import zipfile
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -39,9 +40,9 @@ def made(cards):
 
 
 @pytest.fixture(scope="module")
-def stored():
-    """The questions of the book."""
-    return json.loads((BOOK / "questions.json").read_text("utf8"))["questions"]
+def stored(cards):
+    """The questions of the book, as plain Markdown."""
+    return [asdict(question) for question in cards.plain_book(BOOK)]
 
 
 def read(deck, folder):
@@ -230,9 +231,8 @@ def test_the_command_writes_both_files(tmp_path, capsys, monkeypatch, cards):
     assert "transformers-tested.apkg" in capsys.readouterr().out
 
 
-def test_answers_of_a_few_words_are_refused_all_in_one_message(cards, questions):
-    text = (BOOK / "questions.json").read_text("utf8")
-    first = json.loads(text)["questions"][0]
+def test_answers_of_a_few_words_are_refused_all_in_one_message(cards, questions, stored):
+    first = stored[0]
     made = questions.Question(**(first | {"follow_ups": (("Why?", "It is so, and always was."), ("And?", "No."))}))
     other = questions.Question(**(first | {"name": "q-other", "short": "Four words are few.", "follow_ups": ()}))
     cards.refuse_short([other], fewest=4)
@@ -249,5 +249,9 @@ def test_the_topic_on_a_card_has_the_title_of_the_index(made, questions):
 
 
 def test_a_change_of_what_makes_the_cards_is_a_later_edition(cards):
-    assert set(cards.SOURCES) == {"book/questions.json", "book/extensions/cards.py", "book/extensions/card_html.py"}
-    assert all((ROOT / name).is_file() for name in cards.SOURCES)
+    patterns = [re.compile(re.escape(name).replace(r"\*", ".*")) for name in cards.SOURCES]
+    wanted = [*BOOK.rglob("*.ipynb"), BOOK / "references.bib"]
+    wanted += [Path(importlib.import_module(name).__file__) for name in ("cards", "card_html", "plain_text")]
+    names = [path.relative_to(ROOT).as_posix() for path in wanted]
+    assert [name for name in names if not any(pattern.fullmatch(name) for pattern in patterns)] == []
+    assert all(any(pattern.fullmatch(name) for name in names) for pattern in patterns)

@@ -211,6 +211,16 @@ def test_a_live_lab_is_a_box_and_its_output_is_not_on_the_page(built):
     assert "cell_output" not in page
 
 
+def test_the_notebook_of_a_live_lab_stores_its_name_and_a_still_picture_stands_behind_it():
+    cells = json.loads((EXTENSIONS.parent / "architecture.ipynb").read_text("utf8"))["cells"]
+    (at,) = (i for i, cell in enumerate(cells) if "live-lab" in cell["metadata"].get("tags", []))
+    assert [list(output["data"]) for output in cells[at]["outputs"]] == [["text/plain"]]
+    assert cells[at]["outputs"][0]["data"]["text/plain"][0].startswith("TrainingLab(d_model=64, ")
+    assert "{numref}`fig-training-lab`" in "".join(cells[at + 1]["source"])
+    assert cells[at + 2]["metadata"]["mystnb"]["figure"]["name"] == "fig-training-lab"
+    assert [next(iter(output["data"])) for output in cells[at + 2]["outputs"]] == ["image/png"]
+
+
 @pytest.mark.parametrize(
     ("tags", "text", "warning"),
     [

@@ -1,6 +1,5 @@
 """What `make bench` does: like is compared with like, noise is refused, bars count, and a stopped run goes on."""
 
-import importlib
 import json
 import re
 import shutil
@@ -18,6 +17,7 @@ from companion.config import ModelConfig
 from companion.efficient import tiled_attention
 from companion.measure import Row, device_name, load, save
 from companion.transformer import DecoderOnly
+from scripts import bench as module
 
 ROOT = Path(__file__).parents[2]
 CALM, NOISY = [0.9, 0.91, 0.9, 0.92, 0.9], [0.5, 0.9, 2.0, 0.4, 1.7]
@@ -26,9 +26,6 @@ CALM, NOISY = [0.9, 0.91, 0.9, 0.92, 0.9], [0.5, 0.9, 2.0, 0.4, 1.7]
 @pytest.fixture
 def bench(monkeypatch, tmp_path):
     """Load scripts/bench.py, with a `_build` of its own."""
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    monkeypatch.delitem(sys.modules, "bench", raising=False)
-    module = importlib.import_module("bench")
     (tmp_path / "companion").mkdir()
     (tmp_path / "companion" / "masks.py").write_text("", "utf-8")
     monkeypatch.setattr(module, "ROOT", tmp_path)

@@ -1,6 +1,5 @@
 """What scripts/time_layers.py does: the work it states is the work it times, and a stopped run goes on."""
 
-import importlib
 import json
 import sys
 from pathlib import Path
@@ -10,6 +9,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from companion.measure import Row, load
+from scripts import resume
+from scripts import time_layers as module
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,9 +18,6 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def script(monkeypatch, tmp_path):
     """Load the script, with small sizes and a `_build` of its own."""
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    monkeypatch.delitem(sys.modules, "time_layers", raising=False)
-    module = importlib.import_module("time_layers")
     for name, value in {"D_MODEL": 16, "HEADS": 2, "D_FF": 64, "ROOT": tmp_path}.items():
         monkeypatch.setattr(module, name, value)
     return module
@@ -74,7 +72,6 @@ def test_a_row_is_timed_without_gradients_and_keeps_every_run(script, monkeypatc
 
 
 def test_a_stopped_run_goes_on_where_it_was(script, tmp_path):
-    resume = importlib.import_module("resume")
     scratch = tmp_path / "_build" / "layers.json"
     row = Row("LSTM", "s", [1.0, 2.0, 3.0], {"batch": 1})
     resume.keep_rows(scratch, "now", {"LSTM, 1 x 64": row})

@@ -6,6 +6,7 @@ PARTS = (
     "mathjax",
     "launch",
     "theme",
+    "chapter_links",
     "claims_page",
     "questions_page",
     "quiz_page",

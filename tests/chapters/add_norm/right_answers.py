@@ -77,3 +77,46 @@ ALTERNATIVES = {
     ],
     "norm-backward": [layer_norm_backward_by_autograd, layer_norm_backward_by_jacobian],
 }
+
+
+def unbiased_by_torch(x, gain, bias, eps):
+    return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True) + eps) * gain + bias
+
+
+def eps_on_the_deviation(x, gain, bias, eps):
+    return (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True, correction=0) + eps) * gain + bias
+
+
+def counted_padding_by_torch(x, mask, eps):
+    normal = F.batch_norm(x.flatten(0, 1), None, None, training=True, eps=eps).view_as(x)
+    return normal * mask.mT
+
+
+def normalised_stream(x, w_1, w_2, pre):
+    def norm(y):
+        return F.layer_norm(y, y.shape[-1:])
+
+    if not pre:
+        return norm((y := norm(x + x @ w_1)) + y @ w_2)
+    x = norm(x)
+    x = x + x @ w_1
+    x = norm(x)
+    return x + x @ w_2
+
+
+def frozen_statistics(d_y, x, gain, eps):
+    return d_y * gain / torch.sqrt(x.var(-1, keepdim=True, correction=0) + eps)
+
+
+# Classic mistakes as a reader would write them, which is not how the package does.
+AS_WRITTEN = [
+    ("layer-norm", "unbiased", unbiased_by_torch),
+    ("layer-norm", "eps-outside-the-root", eps_on_the_deviation),
+    ("rms-norm", "centred", lambda x, gain, eps: F.layer_norm(x, gain.shape, gain, None, eps)),
+    ("rms-norm", "sum-of-squares", lambda x, gain, eps: gain * x * ((x * x).sum(-1, keepdim=True) + eps) ** -0.5),
+    ("feed-forward", "gelu", lambda x, w_1, b_1, w_2, b_2: F.gelu(x @ w_1 + b_1) @ w_2 + b_2),
+    ("swiglu", "relu", lambda x, gate, up, down: (F.relu(x @ gate) * (x @ up)) @ down),
+    ("norm-order", "norm-on-the-stream", normalised_stream),
+    ("masked-batch-norm", "padding-counted", counted_padding_by_torch),
+    ("norm-backward", "statistics-constant", frozen_statistics),
+]

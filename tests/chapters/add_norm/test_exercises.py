@@ -4,8 +4,6 @@ import math
 
 import pytest
 import torch
-import torch.nn.functional as F
-from tests.tools.mistakes import as_written, refused
 
 from companion.encoder import EncoderLayer
 from companion.feedforward import FeedForward, SwiGLU
@@ -85,51 +83,3 @@ def test_the_backward_pass_is_that_of_autograd(randn):
     layer_norm(x, gain, eps=0.3).backward(d_y)
     got = BY_NAME["norm-backward"].reference(d_y, x.detach(), gain, 0.3)
     torch.testing.assert_close(got, x.grad, rtol=0, atol=1e-12)
-
-
-def unbiased_by_torch(x, gain, bias, eps):
-    return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True) + eps) * gain + bias
-
-
-def eps_on_the_deviation(x, gain, bias, eps):
-    return (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True, correction=0) + eps) * gain + bias
-
-
-def counted_padding_by_torch(x, mask, eps):
-    normal = F.batch_norm(x.flatten(0, 1), None, None, training=True, eps=eps).view_as(x)
-    return normal * mask.mT
-
-
-def normalised_stream(x, w_1, w_2, pre):
-    def norm(y):
-        return F.layer_norm(y, y.shape[-1:])
-
-    if not pre:
-        return norm((y := norm(x + x @ w_1)) + y @ w_2)
-    x = norm(x)
-    x = x + x @ w_1
-    x = norm(x)
-    return x + x @ w_2
-
-
-def frozen_statistics(d_y, x, gain, eps):
-    return d_y * gain / torch.sqrt(x.var(-1, keepdim=True, correction=0) + eps)
-
-
-# Classic mistakes as a reader would write them, which is not how the package does.
-AS_WRITTEN = [
-    ("layer-norm", "unbiased", unbiased_by_torch),
-    ("layer-norm", "eps-outside-the-root", eps_on_the_deviation),
-    ("rms-norm", "centred", lambda x, gain, eps: F.layer_norm(x, gain.shape, gain, None, eps)),
-    ("rms-norm", "sum-of-squares", lambda x, gain, eps: gain * x * ((x * x).sum(-1, keepdim=True) + eps) ** -0.5),
-    ("feed-forward", "gelu", lambda x, w_1, b_1, w_2, b_2: F.gelu(x @ w_1 + b_1) @ w_2 + b_2),
-    ("swiglu", "relu", lambda x, gate, up, down: (F.relu(x @ gate) * (x @ up)) @ down),
-    ("norm-order", "norm-on-the-stream", normalised_stream),
-    ("masked-batch-norm", "padding-counted", counted_padding_by_torch),
-    ("norm-backward", "statistics-constant", frozen_statistics),
-]
-
-
-@as_written(AS_WRITTEN)
-def test_a_mistake_is_recognised_when_written_differently(name, mistake, function):
-    assert refused(BY_NAME[name], function).mistake == mistake

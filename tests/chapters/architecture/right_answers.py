@@ -88,3 +88,39 @@ ALTERNATIVES = {
     ],
     "decoder-layer": [decoder_layer_by_sdpa, decoder_layer_by_positions],
 }
+
+
+def scaled_rows(tokens, table):
+    return F.embedding(tokens, table) * table.shape[1] ** 0.5
+
+
+def greedy_past_the_end(logits, start, end, max_new):
+    made = [start]
+    for _ in range(max_new):
+        made.append(int(logits[made[-1]].argmax()))
+    return torch.tensor(made[1:])
+
+
+def layer_that_sees_the_future(x, memory, w_self, w_cross, w_1, w_2):
+    def norm(y):
+        return F.layer_norm(y, y.shape[-1:])
+
+    x = norm(x + F.scaled_dot_product_attention(x @ w_self[0], x @ w_self[1], x @ w_self[2]))
+    x = norm(x + F.scaled_dot_product_attention(x @ w_cross[0], memory @ w_cross[1], memory @ w_cross[2]))
+    return norm(x + (x @ w_1).relu() @ w_2)
+
+
+# Classic mistakes as a reader would write them, which is not how the package does.
+AS_WRITTEN = [
+    ("shift-target", "rolled", lambda target, start: torch.cat([target[:, -1:], target[:, :-1]], 1)),
+    ("shift-target", "one-too-long", lambda target, start: F.pad(target, (1, 0), value=start)),
+    ("tied-embedding", "no-factor", lambda w, e, p, h: (F.embedding(w, e) + p, F.linear(h, e))),
+    ("tied-embedding", "probabilities", lambda w, e, p, h: (scaled_rows(w, e) + p, F.softmax(F.linear(h, e), -1))),
+    ("pool-mean", "over-all", lambda x, lengths: x.sum(1) / x.shape[1]),
+    ("pool-mean", "not-divided", lambda x, n: torch.stack([r[:k].sum(0) for r, k in zip(x, n.tolist(), strict=True)])),
+    ("model-masks", "decoder-open", lambda n, t: (masks.padding(n), masks.causal(t) | True, masks.padding(n))),
+    ("model-masks", "strict", lambda n, t: (masks.padding(n), masks.causal(t).tril(-1), masks.padding(n))),
+    ("count-parameters", "two-tables", lambda v, d, n, f: 2 * v * d + n * (12 * d * d + 24 * d + 4 * d * f + 2 * f)),
+    ("greedy-decode", "goes-on", greedy_past_the_end),
+    ("decoder-layer", "not-causal", layer_that_sees_the_future),
+]

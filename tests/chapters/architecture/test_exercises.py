@@ -1,8 +1,6 @@
 """The exercises on the whole architecture: the examples by hand, the package's answers, other mistakes."""
 
 import torch
-import torch.nn.functional as F
-from tests.tools.mistakes import as_written, refused
 
 from companion import cost, masks
 from companion.config import base
@@ -70,44 +68,3 @@ def test_the_layer_is_that_of_the_package(randn):
         networks = layer.feed_forward.w_1.weight.T, layer.feed_forward.w_2.weight.T
         got = BY_NAME["decoder-layer"].reference(x, memory, *projections, *networks)
         torch.testing.assert_close(got, layer(x, memory), rtol=0, atol=1e-12)
-
-
-def scaled_rows(tokens, table):
-    return F.embedding(tokens, table) * table.shape[1] ** 0.5
-
-
-def greedy_past_the_end(logits, start, end, max_new):
-    made = [start]
-    for _ in range(max_new):
-        made.append(int(logits[made[-1]].argmax()))
-    return torch.tensor(made[1:])
-
-
-def layer_that_sees_the_future(x, memory, w_self, w_cross, w_1, w_2):
-    def norm(y):
-        return F.layer_norm(y, y.shape[-1:])
-
-    x = norm(x + F.scaled_dot_product_attention(x @ w_self[0], x @ w_self[1], x @ w_self[2]))
-    x = norm(x + F.scaled_dot_product_attention(x @ w_cross[0], memory @ w_cross[1], memory @ w_cross[2]))
-    return norm(x + (x @ w_1).relu() @ w_2)
-
-
-# Classic mistakes as a reader would write them, which is not how the package does.
-AS_WRITTEN = [
-    ("shift-target", "rolled", lambda target, start: torch.cat([target[:, -1:], target[:, :-1]], 1)),
-    ("shift-target", "one-too-long", lambda target, start: F.pad(target, (1, 0), value=start)),
-    ("tied-embedding", "no-factor", lambda w, e, p, h: (F.embedding(w, e) + p, F.linear(h, e))),
-    ("tied-embedding", "probabilities", lambda w, e, p, h: (scaled_rows(w, e) + p, F.softmax(F.linear(h, e), -1))),
-    ("pool-mean", "over-all", lambda x, lengths: x.sum(1) / x.shape[1]),
-    ("pool-mean", "not-divided", lambda x, n: torch.stack([r[:k].sum(0) for r, k in zip(x, n.tolist(), strict=True)])),
-    ("model-masks", "decoder-open", lambda n, t: (masks.padding(n), masks.causal(t) | True, masks.padding(n))),
-    ("model-masks", "strict", lambda n, t: (masks.padding(n), masks.causal(t).tril(-1), masks.padding(n))),
-    ("count-parameters", "two-tables", lambda v, d, n, f: 2 * v * d + n * (12 * d * d + 24 * d + 4 * d * f + 2 * f)),
-    ("greedy-decode", "goes-on", greedy_past_the_end),
-    ("decoder-layer", "not-causal", layer_that_sees_the_future),
-]
-
-
-@as_written(AS_WRITTEN)
-def test_a_mistake_is_recognised_when_written_differently(name, mistake, function):
-    assert refused(BY_NAME[name], function).mistake == mistake

@@ -85,3 +85,52 @@ ALTERNATIVES = {
     "merge-softmax": [merged_by_stacking, merged_by_log_sums],
     "writing-flops": [writing_by_steps, writing_by_pairs],
 }
+
+
+def queue_with_edges_turned(reads, pairs):
+    answers = []
+    for start, end in pairs:
+        front, layer = {start}, 0
+        while layer <= len(reads):
+            front = {j for i in front for j in range(len(reads)) if reads[i, j]}
+            layer += 1
+            if end in front:
+                break
+        answers.append(layer if end in front else -1)
+    return answers
+
+
+def sequential(n_layers, d, prompt, tokens, cached):
+    total = 0
+    for step in range(tokens + 1):
+        t, past = (prompt, 0) if step == 0 else (1, prompt + step - 1)
+        if step and not cached:
+            t, past = prompt + step, 0
+        total += n_layers * (24 * t * d * d + 4 * t * (past + t) * d)
+    return total
+
+
+# Classic mistakes as a reader would write them, which is not how the package does.
+AS_WRITTEN = [
+    ("layer-flops", "multiply-adds", lambda n, d, d_ff: (4 * d * d * n, 2 * d * n**2, 2 * n * d_ff * d)),
+    (
+        "layer-flops",
+        "no-output-projection",
+        lambda n, d, d_ff: (3 * 2 * n * d**2, 2 * 2 * n**2 * d, 2 * 2 * n * d * d_ff),
+    ),
+    ("crossing", "at-the-tie", lambda d, d_ff: (8 * d * d + 4 * d * d_ff) // (4 * d)),
+    ("crossing", "without-network", lambda d, d_ff: next(n for n in range(1, 10**6) if n * n * d > 2 * n * d * d)),
+    ("cache-bytes", "query-heads", lambda layers, h, kv, d, b, t, s: 2 * layers * h * (d // h) * b * t * s),
+    (
+        "least-time",
+        "multiply-adds",
+        lambda r, d, c, s, p, w: max((r * d * c / p, "arithmetic"), (s * (r * d + d * c + r * c) / w, "memory")),
+    ),
+    ("layers-needed", "backwards", queue_with_edges_turned),
+    (
+        "merge-softmax",
+        "mean-of-outputs",
+        lambda m, s, o, n, t, p: torch.stack([o / s[:, None], p / t[:, None]]).mean(0),
+    ),
+    ("writing-flops", "one-pass-too-many", sequential),
+]

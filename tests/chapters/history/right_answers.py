@@ -129,3 +129,34 @@ ALTERNATIVES = {
     "rnn-backward": [backward_by_autograd, backward_by_matrices],
     "additive-context": [context_by_package, context_by_cutting],
 }
+
+
+def own_lstm_of_1997(sums, c):
+    d = c.shape[-1]
+    c = c + torch.sigmoid(sums[:, :d]) * torch.tanh(sums[:, 2 * d : 3 * d])
+    return torch.sigmoid(sums[:, 3 * d :]) * torch.tanh(c), c
+
+
+def own_bound(jacobians):
+    return torch.stack([torch.linalg.svdvals(jacobians[: n + 1])[:, 0].prod() for n in range(len(jacobians))])
+
+
+def own_without_slope(states, w_h, gradient):
+    powers = [torch.linalg.matrix_power(w_h, len(states) - 1 - t) for t in range(len(states))]
+    return torch.stack([gradient @ power for power in powers])
+
+
+# Classic mistakes as a reader would write them, which is not how the package does.
+AS_WRITTEN = [
+    ("rnn-steps", "no-carry", lambda x, w_x, w_h, b: torch.tanh(torch.nn.functional.linear(x, w_x, b))),
+    ("lstm-step", "no-forget", own_lstm_of_1997),
+    (
+        "gru-step",
+        "no-reset",
+        lambda a, b, h: torch.lerp((a + b).chunk(3, 1)[2].tanh(), h, (a + b).chunk(3, 1)[1].sigmoid()),
+    ),
+    ("reverse-padded", "whole", lambda x, lengths: torch.flip(x, [1])),
+    ("product-norms", "norm-of-each", own_bound),
+    ("rnn-backward", "no-slope", own_without_slope),
+    ("additive-context", "no-mask", lambda s, h, w, u, v, n: (torch.tanh(h @ u.T + w @ s) @ v).softmax(0) @ h),
+]

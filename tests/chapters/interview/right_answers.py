@@ -6,8 +6,10 @@ from collections import Counter
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from companion.attention import attention
+from companion.chapters.interview.exercises.lora_adamw import ADAMW_STEP
 from companion.cost.memory import adam_bytes, weight_bytes
 from companion.efficient.linear import linear_attention
 from companion.efficient.tiled import tiled_attention
@@ -425,3 +427,130 @@ ALTERNATIVES = {
     ],
     "checkpointed-backward": [checkpointed_by_autograd, checkpointed_by_one_more_run],
 }
+
+
+def given(x, n):
+    y = x * n
+    return y
+
+
+def tiled_heads(x, w_q, w_k, w_v, w_o, n_heads, n_kv_heads):
+    b, t, _ = x.shape
+    q = (x @ w_q).reshape(b, t, n_heads, -1).permute(0, 2, 1, 3)
+    k, v = (
+        torch.cat([(x @ w).reshape(b, t, n_kv_heads, -1).permute(0, 2, 1, 3)] * (n_heads // n_kv_heads), 1)
+        for w in (w_k, w_v)
+    )
+    out = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    return out.permute(0, 2, 1, 3).reshape(b, t, -1) @ w_o
+
+
+def nucleus_without_its_last(scores, p):
+    ranked, order = torch.sort(scores.softmax(-1), descending=True, stable=True)
+    ranked = torch.where(ranked.cumsum(-1) > p, 0.0, ranked)
+    return (ranked / ranked.sum(-1, keepdim=True)).gather(-1, order.argsort(-1))
+
+
+def stepped_without_itself(x, keys, values, w_q, w_k, w_v, w_o):
+    n, h, _, d = keys.shape
+    q, k, v = ((x @ w).reshape(n, h, 1, d) for w in (w_q, w_k, w_v))
+    out = (torch.softmax(q @ keys.mT / math.sqrt(d), -1) @ values).reshape(n, h * d) @ w_o
+    return out, torch.cat([keys, k], 2), torch.cat([values, v], 2)
+
+
+def adam_twice(weight, gradient, m, v, step, rate, decay):
+    w = weight - ADAMW_STEP.reference(weight, gradient, m, v, step, rate, decay)[1]
+    return weight - w, weight - w
+
+
+def top_probabilities(scores, temperature, k):
+    best = (scores / temperature).softmax(-1)
+    order = best.sort(dim=-1, descending=True, stable=True).indices[:, :k]
+    return torch.zeros_like(best).scatter(-1, order, best.gather(-1, order))
+
+
+def exponentiated(stream):
+    total, output = 0.0, 0.0
+    for scores, values in stream:
+        total, output = total + torch.exp(scores).sum(), output + torch.exp(scores) @ values
+    return output / total
+
+
+def one_result_a_chunk(stream):
+    parts = [(scores.logsumexp(0), scores.softmax(0) @ values) for scores, values in stream]
+    return torch.stack([part[0] for part in parts]).softmax(0) @ torch.stack([part[1] for part in parts])
+
+
+def unshifted_tiles(query, key, value, block):
+    parts = zip(key.split(block), value.split(block), strict=True)
+    powers = [((query @ k.mT / query.shape[1] ** 0.5).exp(), v) for k, v in parts]
+    return sum(p @ v for p, v in powers) / sum(p.sum(1, keepdim=True) for p, _ in powers)
+
+
+def one_result_a_block(query, key, value, block):
+    sums, outputs = [], []
+    for k, v in zip(key.split(block), value.split(block), strict=True):
+        scores = query @ k.mT / query.shape[1] ** 0.5
+        sums.append(scores.logsumexp(1))
+        outputs.append(scores.softmax(1) @ v)
+    return (torch.stack(sums).softmax(0)[..., None] * torch.stack(outputs)).sum(0)
+
+
+def copied_at_each_position(query, key, value, size):
+    rows = value[:0]
+    for i in range(len(query)):
+        near = slice(max(0, i - size + 1), i + 1)
+        row = (key[near] @ query[i] / query.shape[1] ** 0.5).softmax(0) @ value[near]
+        rows = torch.cat([rows, row[None]])
+    return rows
+
+
+def heads_with_the_scale_alone(x, lengths, w_q, w_k, w_v, n_heads):
+    batch, t = x.shape[:2]
+    query, key, value = ((x @ w).view(batch, n_heads, t, -1) for w in (w_q, w_k, w_v))
+    rows = (torch.arange(t) < lengths[:, None])[:, None, :, None]
+    scores = torch.where(rows, query @ key.mT / query.shape[-1] ** 0.5, -1e4)
+    return (scores.softmax(-1) @ value).reshape(batch, t, -1)
+
+
+def both_sides(query, key, value, size):
+    t = len(query)
+    mask = torch.ones(t, t, dtype=torch.bool).triu(-size + 1).tril(size - 1)
+    return nn.functional.scaled_dot_product_attention(query[None], key[None], value[None], mask)[0]
+
+
+def not_causal(query, key, value):
+    query, key = nn.functional.elu(query) + 1, nn.functional.elu(key) + 1
+    return query @ (key.mT @ value) / (query @ key.sum(0))[:, None]
+
+
+# Classic mistakes as a reader would write them, which is not how the package does.
+AS_WRITTEN = [
+    ("grouped-query", "tiled", tiled_heads),
+    ("top-p", "crossing-token-dropped", nucleus_without_its_last),
+    ("temperature-top-k", "not-renormalised", lambda s, t, k: top_probabilities(s, t, k)),
+    ("cached-step", "own-key-missing", stepped_without_itself),
+    ("adamw-step", "both-coupled", adam_twice),
+    ("perplexity", "per-token", lambda x, r, n: (x[r].mean().exp(), x[r].mean() / math.log(2))),
+    ("perplexity", "two-to-the-mean", lambda x, r, n: (torch.pow(2.0, x[r].mean()), x[r].sum() / n / math.log(2))),
+    ("lora", "no-scale", lambda x, w, a, b, alpha: (x @ (w + a @ b), w + a @ b)),
+    (
+        "training-memory",
+        "no-float32-copy",
+        lambda f, t, mixed: ((f + t) * (2 if mixed else 4), t * (2 if mixed else 4), 8 * t),
+    ),
+    ("stream-softmax", "no-shift", lambda stream, d: exponentiated(stream)),
+    ("stream-softmax", "all-kept", lambda stream, d: one_result_a_chunk(stream)),
+    ("tiled-attention", "no-shift", lambda *given: unshifted_tiles(*given)),
+    ("tiled-attention", "whole-matrix", lambda *given: one_result_a_block(*given)),
+    ("window-attention", "all-pairs", lambda *given: copied_at_each_position(*given)),
+    ("debug-heads", "only-the-scale", lambda *given: heads_with_the_scale_alone(*given)),
+    ("window-attention", "both-sides", lambda q, k, v, size: both_sides(q, k, v, size)),
+    ("linear-recurrent", "not-causal", lambda q, k, v: not_causal(q, k, v)),
+    (
+        "debug-layer-norm",
+        "still-unbiased",
+        lambda x, g, b, e: g * (x - x.mean(-1, True)) / (x.var(-1, keepdim=True) + e) ** 0.5 + b,
+    ),
+    ("debug-label-shift", "not-shifted", lambda s, y, pad: nn.functional.cross_entropy(s.mT, y, ignore_index=pad)),
+]

@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from tests.tools.mistakes import as_written, refused
 
 from companion.interpret import head_contributions, head_importance
 from companion.multihead import MultiHeadAttention, merge_heads, repeat_heads, split_heads
@@ -60,52 +59,12 @@ def test_the_layer_of_the_package_gives_what_the_exercises_want():
 
 
 def test_a_mask_without_an_axis_for_the_heads_is_wrong_in_silence_somewhere():
-    (mistake,) = (m for m in BY_NAME["multi-head"].mistakes if m.name == "mask-without-head-axis")
+    (wrong,) = BY_NAME["multi-head"].wrong_answers["mask-without-head-axis"]
     silent = 0
     for case in BY_NAME["multi-head"].cases():
         try:
-            got = mistake.function(*case.arguments)
+            got = wrong(*case.arguments)
         except RuntimeError:
             continue
         silent += not torch.allclose(got, BY_NAME["multi-head"].reference(*case.arguments))
     assert silent == 1
-
-
-def softmax_over_heads(x, w_q, w_k, w_v, w_o, n_heads, mask=None):
-    q, k, v = (split_heads(x @ w, n_heads) for w in (w_q, w_k, w_v))
-    scores = torch.einsum("bhid,bhjd->bhij", q, k) / q.shape[-1] ** 0.5
-    scores = scores if mask is None else torch.where(mask[:, None], scores, -torch.inf)
-    return merge_heads(torch.softmax(scores, 1) @ v) @ w_o
-
-
-def joined_by_reshape(x, w_q, w_k, w_v, w_o, n_heads, mask=None):
-    q, k, v = (split_heads(x @ w, n_heads) for w in (w_q, w_k, w_v))
-    mask = None if mask is None else mask[:, None]
-    heads = torch.nn.functional.scaled_dot_product_attention(q, k, v, mask)
-    return heads.reshape(len(x), x.shape[1], -1) @ w_o
-
-
-# Classic mistakes as a reader would write them, which is not how the package does.
-AS_WRITTEN = [
-    ("split-heads", "view-only", lambda x, h: x.view(len(x), h, x.shape[1], x.shape[2] // h)),
-    ("split-heads", "interleaved", lambda x, h: torch.stack([x[..., i::h] for i in range(h)], dim=1)),
-    ("split-heads", "positions-last", lambda x, h: torch.stack(x.chunk(h, -1), 1).mT),
-    ("merge-heads", "no-transpose", lambda heads: heads.reshape(len(heads), heads.shape[2], -1)),
-    ("merge-heads", "interleaved", lambda heads: torch.stack(heads.unbind(1), dim=-1).flatten(2)),
-    ("merge-heads", "added", lambda heads: sum(heads.unbind(1))),
-    ("repeat-heads", "tiled", lambda heads, n: torch.cat([heads] * (n // heads.shape[1]), dim=1)),
-    ("multi-head", "over-heads", softmax_over_heads),
-    ("multi-head", "joined-by-view", joined_by_reshape),
-    ("head-contributions", "first-block", lambda h, w: torch.stack([x @ w[: h.shape[-1]] for x in h.unbind(1)], 1)),
-    ("head-importance", "sign-dropped-last", lambda c, g: torch.einsum("bhtm,btm->h", c, g).abs() / len(c)),
-    (
-        "head-importance",
-        "sign-dropped-by-position",
-        lambda c, g: torch.einsum("bhtm,btm->bht", c, g).abs().sum(2).mean(0),
-    ),
-]
-
-
-@as_written(AS_WRITTEN)
-def test_a_mistake_is_recognised_when_written_differently(name, mistake, function):
-    assert refused(BY_NAME[name], function).mistake == mistake

@@ -5,6 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
+from companion.chapters.training.exercises.scale import SCALED_GRADIENT
 from companion.training import smoothed_targets
 
 
@@ -73,3 +74,31 @@ ALTERNATIVES = {
     "adam-steps": [adam_in_closed_form, adam_by_torch],
     "scaled-gradient": [unscaled_by_where, unscaled_by_cases],
 }
+
+
+def not_corrected(gradients, rate, beta_1, beta_2, eps):
+    m, v, w = 0, 0, torch.zeros_like(gradients[0])
+    for g in gradients:
+        m, v = torch.lerp(g, torch.as_tensor(m).to(g).expand_as(g), beta_1), beta_2 * v + (1 - beta_2) * g * g
+        w = w - rate * m / (v**0.5 + eps)
+    return w
+
+
+def by_cross_entropy_with_padding(scores, target, smoothing, padding):
+    return F.cross_entropy(scores.flatten(0, 1), target.flatten(), label_smoothing=smoothing)
+
+
+# Classic mistakes as a reader would write them, which is not how the package does.
+AS_WRITTEN = [
+    ("read-and-say", "not-shifted", lambda x, pad: (x[..., :-1], x[..., :-1], x[..., :-1].ne(pad))),
+    ("read-and-say", "backwards", lambda x, pad: (x[:, 1:], x[:, :-1], x[:, :-1].ne(pad))),
+    ("warmup-rate", "maximum", lambda s, d, w: (1 / d) ** 0.5 * torch.stack([s**-0.5, s / w**1.5]).amax(0)),
+    ("warmup-rate", "no-width", lambda s, d, w: torch.where(s < w, s / w**1.5, s.rsqrt())),
+    ("clip-gradient", "each-by-itself", lambda a, b, c: tuple(x * min(1, c / x.norm().item()) for x in (a, b))),
+    ("clip-gradient", "entry-by-entry", lambda a, b, c: (a.clip(-c, c), b.clip(-c, c))),
+    ("accumulate", "mean-of-means", lambda g, n: g.sum(0) / len(n)),
+    ("accumulate", "not-divided", lambda g, n: n.to(g) @ g),
+    ("smoothed-loss", "padding-counted", by_cross_entropy_with_padding),
+    ("adam-steps", "not-corrected", not_corrected),
+    ("scaled-gradient", "still-scaled", lambda g, s, n, p: SCALED_GRADIENT.reference(g * s, s, n, p)),
+]

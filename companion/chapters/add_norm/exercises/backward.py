@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -14,7 +14,7 @@ def _fold(gain: Tensor, bias: Tensor, w: Tensor, b: Tensor) -> tuple[Tensor, Ten
 
 
 def _fold_cases() -> list[Case]:
-    draw = Draw(24)
+    draw = RandomInputs(24)
 
     def given(d: int, out: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         gain, bias = draw.normal(d, dtype=dtype), draw.normal(d, dtype=dtype)
@@ -36,7 +36,7 @@ FOLD_GAIN = Exercise(
     name="fold-gain",
     title="Fold gain and bias into the next matrix",
     chapter="add-norm",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_fold,
     cases=_fold_cases,
@@ -88,26 +88,17 @@ FOLD_GAIN = Exercise(
 
 
 def _layer_norm_backward(d_y: Tensor, x: Tensor, gain: Tensor, eps: float) -> Tensor:
-    return _backward(d_y, x, gain, eps)
-
-
-def _backward(d_y: Tensor, x: Tensor, gain: Tensor, eps: float, *, how: str = "right") -> Tensor:
-    """The gradient of LayerNorm for its input, with one thing changed."""
-    axis = -2 if how == "positions" else -1
     centred = x - x.mean(dim=-1, keepdim=True)
     spread = (centred.square().mean(dim=-1, keepdim=True) + eps).sqrt()
     normal = centred / spread
-    d_normal = d_y if how == "no gain" else d_y * gain
-    mean = d_normal.mean(dim=axis, keepdim=True)
-    along = normal * (d_normal * normal).mean(dim=axis, keepdim=True)
-    if how == "sums":
-        mean, along = mean * x.shape[-1], along * x.shape[-1]
-    result = {"constants": d_normal, "only mean": d_normal - mean, "only spread": d_normal - along}
-    return result.get(how, d_normal - mean - along) / (1 if how == "no spread" else spread)
+    d_normal = d_y * gain
+    mean = d_normal.mean(dim=-1, keepdim=True)
+    along = normal * (d_normal * normal).mean(dim=-1, keepdim=True)
+    return (d_normal - mean - along) / spread
 
 
 def _backward_cases() -> list[Case]:
-    draw = Draw(25)
+    draw = RandomInputs(25)
 
     def given(*shape: int, dtype: torch.dtype, eps: float, scale: float = 1.0) -> tuple:
         d_y, x = draw.normal(*shape, dtype=dtype, scale=scale), draw.normal(*shape, dtype=dtype)
@@ -129,7 +120,7 @@ LAYER_NORM_BACKWARD = Exercise(
     name="norm-backward",
     title="Differentiate LayerNorm",
     chapter="add-norm",
-    tier=3,
+    level=3,
     minutes=40,
     reference=_layer_norm_backward,
     cases=_backward_cases,
@@ -145,38 +136,38 @@ LAYER_NORM_BACKWARD = Exercise(
     mistakes=(
         Mistake(
             "statistics-constant",
-            lambda d_y, x, gain, eps: _backward(d_y, x, gain, eps, how="constants"),
+            Edit(" - mean - along", ""),
             "You treated mean and standard deviation as constants. Both depend on every feature of the vector.",
         ),
         Mistake(
             "mean-only",
-            lambda d_y, x, gain, eps: _backward(d_y, x, gain, eps, how="only mean"),
+            Edit(" - along", ""),
             "The path through the mean is there, that through the standard deviation is missing.",
         ),
         Mistake(
             "spread-only",
-            lambda d_y, x, gain, eps: _backward(d_y, x, gain, eps, how="only spread"),
+            Edit(" - mean - along", " - along"),
             "The path through the standard deviation is there, that through the mean is missing.",
         ),
         Mistake(
             "gain-forgotten",
-            lambda d_y, x, gain, eps: _backward(d_y, x, gain, eps, how="no gain"),
+            Edit("d_y * gain", "d_y"),
             "The gain is missing. It multiplies the gradient before anything is averaged.",
         ),
         Mistake(
             "over-positions",
-            lambda d_y, x, gain, eps: _backward(d_y, x, gain, eps, how="positions"),
+            (Edit("d_normal.mean(dim=-1", "d_normal.mean(dim=-2"), Edit("normal).mean(dim=-1", "normal).mean(dim=-2")),
             "You averaged the gradient over the positions. Nothing passes between positions, backward as little as "
             "forward.",
         ),
         Mistake(
             "sums-for-means",
-            lambda d_y, x, gain, eps: _backward(d_y, x, gain, eps, how="sums"),
+            (Edit("d_normal.mean(", "d_normal.sum("), Edit("normal).mean(", "normal).sum(")),
             "You removed sums where means belong: a factor of the number of features.",
         ),
         Mistake(
             "not-divided",
-            lambda d_y, x, gain, eps: _backward(d_y, x, gain, eps, how="no spread"),
+            Edit("(d_normal - mean - along) / spread", "d_normal - mean - along"),
             "You did not divide by the standard deviation. It scales the gradient as it scaled the vector.",
         ),
     ),

@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -21,7 +21,7 @@ def _by_gelu(x: Tensor, w_1: Tensor, b_1: Tensor, w_2: Tensor, b_2: Tensor) -> T
 
 
 def _feed_forward_cases() -> list[Case]:
-    draw = Draw(26)
+    draw = RandomInputs(26)
 
     def given(batch: int, t: int, d: int, d_ff: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         first = draw.normal(d, d_ff, dtype=dtype), draw.normal(d_ff, dtype=dtype)
@@ -50,7 +50,7 @@ FEED_FORWARD = Exercise(
     name="feed-forward",
     title="Write the feed-forward network",
     chapter="add-norm",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_feed_forward,
     cases=_feed_forward_cases,
@@ -104,7 +104,7 @@ def _swiglu(x: Tensor, w_gate: Tensor, w_up: Tensor, w_down: Tensor) -> Tensor:
 
 
 def _swiglu_cases() -> list[Case]:
-    draw = Draw(27)
+    draw = RandomInputs(27)
 
     def given(batch: int, t: int, d: int, d_ff: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         gate, up = draw.normal(d, d_ff, dtype=dtype), draw.normal(d, d_ff, dtype=dtype)
@@ -131,7 +131,7 @@ SWIGLU = Exercise(
     name="swiglu",
     title="Gate the hidden layer",
     chapter="add-norm",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_swiglu,
     cases=_swiglu_cases,
@@ -173,30 +173,18 @@ SWIGLU = Exercise(
 )
 
 
-def _norm_order(x: Tensor, w_1: Tensor, w_2: Tensor, pre: bool) -> Tensor:
-    return _layer(x, w_1, w_2, pre)
-
-
 def _norm(x: Tensor) -> Tensor:
     return torch.nn.functional.layer_norm(x, x.shape[-1:])
 
 
-def _layer(x: Tensor, w_1: Tensor, w_2: Tensor, pre: bool, *, how: str = "right") -> Tensor:
-    """Two sub-layers with residual and norm, with one thing changed."""
-    pre = not pre if how == "swapped" else pre
-    start = x
+def _norm_order(x: Tensor, w_1: Tensor, w_2: Tensor, pre: bool) -> Tensor:
     for w in (w_1, w_2):
-        kept = start if how == "old residual" else x
-        if pre:
-            normal = _norm(x)
-            x = (normal if how == "norm on the stream" else kept) + normal @ w
-        else:
-            x = _norm(x @ w) + kept if how == "norm of the branch" else _norm(kept + x @ w)
-    return _norm(x) if how == "final norm" and pre else x
+        x = x + _norm(x) @ w if pre else _norm(x + x @ w)
+    return x
 
 
 def _order_cases() -> list[Case]:
-    draw = Draw(28)
+    draw = RandomInputs(28)
 
     def given(batch: int, t: int, d: int, pre: bool, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         w_1, w_2 = draw.normal(d, d, dtype=dtype), draw.normal(d, d, dtype=dtype)
@@ -224,7 +212,7 @@ NORM_ORDER = Exercise(
     name="norm-order",
     title="Put add and norm in order",
     chapter="add-norm",
-    tier=2,
+    level=2,
     minutes=15,
     reference=_norm_order,
     cases=_order_cases,
@@ -240,29 +228,33 @@ NORM_ORDER = Exercise(
     mistakes=(
         Mistake(
             "orders-swapped",
-            lambda *given: _layer(*given, how="swapped"),
+            lambda x, w_1, w_2, pre: _norm_order(x, w_1, w_2, not pre),
             "You swapped the two orders: post-norm normalises the sum, pre-norm what the sub-layer reads.",
         ),
         Mistake(
             "norm-on-the-stream",
-            lambda *given: _layer(*given, how="norm on the stream"),
+            Edit("x + _norm(x) @ w", "_norm(x) + _norm(x) @ w"),
             "In pre-norm you added to the normalised vector. The residual carries the vector as it came.",
         ),
         Mistake(
             "norm-of-the-branch",
-            lambda *given: _layer(*given, how="norm of the branch"),
+            Edit("_norm(x + x @ w)", "x + _norm(x @ w)"),
             "In post-norm you normalised the output of the sub-layer alone. The norm acts on the sum. Some later "
             "models have your order, the paper has not.",
         ),
         Mistake(
             "old-residual",
-            lambda *given: _layer(*given, how="old residual"),
+            (
+                Edit("    for", "    start = x\n    for"),
+                Edit("x + _norm(x) @ w", "start + _norm(x) @ w"),
+                Edit("_norm(x + x @ w)", "_norm(start + x @ w)"),
+            ),
             "The residual of your second sub-layer starts at the input of the layer. It starts where the first "
             "sub-layer ended.",
         ),
         Mistake(
             "final-norm",
-            lambda *given: _layer(*given, how="final norm"),
+            Edit("return x", "return _norm(x) if pre else x"),
             "You normalised the end of a pre-norm layer. That norm stands once behind the whole stack.",
         ),
     ),

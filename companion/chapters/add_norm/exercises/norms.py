@@ -3,33 +3,20 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
 
 def _layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
-    return _normed(x, gain, bias, eps)
-
-
-def _normed(x: Tensor, gain: Tensor, bias: Tensor, eps: float, *, how: str = "right") -> Tensor:
-    """LayerNorm, with one thing changed."""
-    axis = {"positions": -2, "everything": (-2, -1)}.get(how, -1)
-    centred = x - x.mean(dim=axis, keepdim=True)
-    variance = centred.square().mean(dim=axis, keepdim=True)
-    if how == "unbiased":
-        variance = variance * x.shape[-1] / (x.shape[-1] - 1)
-    spread = variance.sqrt() + eps if how == "eps outside" else (variance + eps).sqrt()
-    if how == "variance":
-        spread = variance + eps
-    if how == "bias first":
-        return (centred / spread + bias) * gain
-    return centred / spread * gain + bias
+    centred = x - x.mean(dim=-1, keepdim=True)
+    variance = centred.square().mean(dim=-1, keepdim=True)
+    return centred / (variance + eps).sqrt() * gain + bias
 
 
 def _layer_norm_cases() -> list[Case]:
-    draw = Draw(21)
+    draw = RandomInputs(21)
 
     def given(*shape: int, dtype: torch.dtype, eps: float, scale: float = 1.0) -> tuple:
         gain, bias = draw.normal(shape[-1], dtype=dtype), draw.normal(shape[-1], dtype=dtype)
@@ -52,7 +39,7 @@ LAYER_NORM = Exercise(
     name="layer-norm",
     title="Normalise each vector",
     chapter="add-norm",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_layer_norm,
     cases=_layer_norm_cases,
@@ -68,34 +55,36 @@ LAYER_NORM = Exercise(
     mistakes=(
         Mistake(
             "over-positions",
-            lambda x, gain, bias, eps: _normed(x, gain, bias, eps, how="positions"),
+            (Edit("x.mean(dim=-1", "x.mean(dim=-2"), Edit("square().mean(dim=-1", "square().mean(dim=-2")),
             "You averaged over the positions of the sequence. Each position has its own mean, over its features, so "
             "that no token sees another.",
         ),
         Mistake(
             "over-everything",
-            lambda x, gain, bias, eps: _normed(x, gain, bias, eps, how="everything"),
+            (Edit("x.mean(dim=-1", "x.mean(dim=(-2, -1)"), Edit("square().mean(dim=-1", "square().mean(dim=(-2, -1)")),
             "One mean for the whole sequence: you averaged over positions and features. Each position has its own.",
         ),
         Mistake(
             "unbiased",
-            lambda x, gain, bias, eps: _normed(x, gain, bias, eps, how="unbiased"),
+            Edit("centred.square().mean(dim=-1, keepdim=True)", "x.var(dim=-1, keepdim=True)"),
             "Your variance divides by one less than the number of features, the default of `torch.var` and "
             "`torch.std`. LayerNorm divides by their number.",
         ),
         Mistake(
             "eps-outside-the-root",
-            lambda x, gain, bias, eps: _normed(x, gain, bias, eps, how="eps outside"),
+            Edit("(variance + eps).sqrt()", "(variance.sqrt() + eps)"),
             "You added eps to the standard deviation. It is added to the variance, before the root.",
         ),
         Mistake(
             "no-root",
-            lambda x, gain, bias, eps: _normed(x, gain, bias, eps, how="variance"),
+            Edit("(variance + eps).sqrt()", "(variance + eps)"),
             "You divided by the variance. A vector twice as long would come out half as long: divide by the root.",
         ),
         Mistake(
             "bias-before-gain",
-            lambda x, gain, bias, eps: _normed(x, gain, bias, eps, how="bias first"),
+            Edit(
+                "centred / (variance + eps).sqrt() * gain + bias", "(centred / (variance + eps).sqrt() + bias) * gain"
+            ),
             "The gain multiplied your bias too. Scale first, then shift.",
         ),
     ),
@@ -106,16 +95,8 @@ def _rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return x / (x.square().mean(dim=-1, keepdim=True) + eps).sqrt() * gain
 
 
-def _centred_rms(x: Tensor, gain: Tensor, eps: float) -> Tensor:
-    return _rms_norm(x - x.mean(dim=-1, keepdim=True), gain, eps)
-
-
-def _by_deviation(x: Tensor, gain: Tensor, eps: float) -> Tensor:
-    return x / (x.var(dim=-1, keepdim=True, correction=0) + eps).sqrt() * gain
-
-
 def _rms_cases() -> list[Case]:
-    draw = Draw(22)
+    draw = RandomInputs(22)
 
     def given(*shape: int, dtype: torch.dtype, eps: float, scale: float = 1.0) -> tuple:
         return draw.normal(*shape, dtype=dtype, scale=scale), draw.normal(shape[-1], dtype=dtype), eps
@@ -137,7 +118,7 @@ RMS_NORM = Exercise(
     name="rms-norm",
     title="Normalise without centring",
     chapter="add-norm",
-    tier=1,
+    level=1,
     minutes=5,
     reference=_rms_norm,
     cases=_rms_cases,
@@ -153,29 +134,29 @@ RMS_NORM = Exercise(
     mistakes=(
         Mistake(
             "centred",
-            _centred_rms,
+            lambda x, gain, eps: _rms_norm(x - x.mean(dim=-1, keepdim=True), gain, eps),
             "You subtracted the mean: this is LayerNorm without a bias. RMSNorm leaves the mean where it is.",
         ),
         Mistake(
             "standard-deviation",
-            _by_deviation,
+            Edit("x.square().mean(dim=-1, keepdim=True)", "x.var(dim=-1, keepdim=True, correction=0)"),
             "You divided by the standard deviation, which is taken around the mean. The root mean square is taken "
             "around zero.",
         ),
         Mistake(
             "sum-of-squares",
-            lambda x, gain, eps: x / (x.square().sum(dim=-1, keepdim=True) + eps).sqrt() * gain,
+            Edit("mean(", "sum("),
             "You divided by the length of the vector, the root of the sum of squares. Take the mean of the squares, so "
             "that the features come out at about one.",
         ),
         Mistake(
             "eps-outside-the-root",
-            lambda x, gain, eps: x / (x.square().mean(dim=-1, keepdim=True).sqrt() + eps) * gain,
+            Edit(" + eps).sqrt()", ".sqrt() + eps)"),
             "You added eps after the root. It is added to the mean of the squares.",
         ),
         Mistake(
             "over-positions",
-            lambda x, gain, eps: x / (x.square().mean(dim=-2, keepdim=True) + eps).sqrt() * gain,
+            Edit("dim=-1", "dim=-2"),
             "You averaged over the positions of the sequence. Each position has its own root mean square.",
         ),
     ),
@@ -183,25 +164,16 @@ RMS_NORM = Exercise(
 
 
 def _masked_batch_norm(x: Tensor, mask: Tensor, eps: float) -> Tensor:
-    return _batch_normed(x, mask, eps)
-
-
-def _batch_normed(x: Tensor, mask: Tensor, eps: float, *, how: str = "right") -> Tensor:
-    """BatchNorm over the real tokens of a batch, with one thing changed."""
     real = mask[:, 0, :, None]  # (batch, t, 1)
-    counted = torch.ones_like(real) if how == "padding counted" else real
-    axis = {"each sequence": 1, "features": (0, 1, 2)}.get(how, (0, 1))
-    width = x.shape[-1] if how == "features" else 1
-    n = counted.sum(dim=axis, keepdim=True) * width
-    mean = (x * counted).sum(dim=axis, keepdim=True) / n
-    square = ((x - mean).square() * counted).sum(dim=axis, keepdim=True)
-    variance = square / (n - 1 if how == "unbiased" else n)
-    normal = (x - mean) / (variance + eps).sqrt()
-    return normal if how == "padding kept" else normal.masked_fill(~real, 0.0)
+    over = (0, 1)  # sentences and positions
+    n = real.sum(dim=over, keepdim=True)
+    mean = (x * real).sum(dim=over, keepdim=True) / n
+    variance = ((x - mean).square() * real).sum(dim=over, keepdim=True) / n
+    return ((x - mean) / (variance + eps).sqrt()).masked_fill(~real, 0.0)
 
 
 def _batch_cases() -> list[Case]:
-    draw = Draw(23)
+    draw = RandomInputs(23)
 
     def given(lengths: list[int], t: int, d: int, dtype: torch.dtype, eps: float = 1e-5, scale: float = 1.0) -> tuple:
         mask = (torch.arange(t) < torch.tensor(lengths)[:, None])[:, None]
@@ -223,7 +195,7 @@ MASKED_BATCH_NORM = Exercise(
     name="masked-batch-norm",
     title="Keep padding out of the batch statistics",
     chapter="add-norm",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_masked_batch_norm,
     cases=_batch_cases,
@@ -239,29 +211,36 @@ MASKED_BATCH_NORM = Exercise(
     mistakes=(
         Mistake(
             "padding-counted",
-            lambda x, mask, eps: _batch_normed(x, mask, eps, how="padding counted"),
+            (
+                Edit("n = real", "n = torch.ones_like(real)"),
+                Edit("(x * real)", "x"),
+                Edit(".square() * real", ".square()"),
+            ),
             "Padding takes part in your mean and variance, so the result of a sentence depends on how far the batch "
             "was padded.",
         ),
         Mistake(
             "each-sentence-alone",
-            lambda x, mask, eps: _batch_normed(x, mask, eps, how="each sequence"),
+            Edit("over = (0, 1)", "over = 1"),
             "You took a mean for each sentence. BatchNorm has one mean a feature, over all sentences.",
         ),
         Mistake(
             "over-features",
-            lambda x, mask, eps: _batch_normed(x, mask, eps, how="features"),
+            (Edit("over = (0, 1)", "over = (0, 1, 2)"), Edit("n = real.sum", "n = x.shape[-1] * real.sum")),
             "One mean for all features: you averaged over the features too. Each feature has its own.",
         ),
         Mistake(
             "unbiased",
-            lambda x, mask, eps: _batch_normed(x, mask, eps, how="unbiased"),
+            Edit(
+                "* real).sum(dim=over, keepdim=True) / n\n    return",
+                "* real).sum(dim=over, keepdim=True) / (n - 1)\n    return",
+            ),
             "Your variance divides by one less than the number of tokens. The normalisation divides by their number; "
             "only the running average of `nn.BatchNorm1d` keeps the other.",
         ),
         Mistake(
             "padding-kept",
-            lambda x, mask, eps: _batch_normed(x, mask, eps, how="padding kept"),
+            Edit(".masked_fill(~real, 0.0)", ""),
             "The statistics are right, but the padded places of your result are not zero.",
         ),
     ),

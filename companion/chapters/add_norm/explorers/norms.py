@@ -1,7 +1,7 @@
 """Interactive figures on norms: what a norm averages over, and what a stack of layers does to sizes and gradients.
 
 Ba et al. (2016), Zhang and Sennrich (2019), Ioffe and Szegedy (2015); order of norm and sum: Xiong et al. (2020).
-Chapter: book/add-norm.ipynb.
+Chapter: book/add-norm.
 
 The browser half repeats one mean and one root, and looks up the rest.
 """

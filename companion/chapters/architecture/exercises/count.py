@@ -1,31 +1,24 @@
 """The exercise on counting a model's parameters: ``count-parameters``."""
 
-from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.definition import Case, Edit, Exercise, Mistake
 
 
-def _count(vocab: int, d_model: int, n_layers: int, d_ff: int, **wrong: int) -> int:
-    """Count an encoder-decoder with tied embeddings and biases; ``wrong`` makes a named mistake."""
-    bias = wrong.get("bias", 1)
-    attention = 4 * d_model * d_model + bias * 4 * d_model
-    network = 2 * d_model * d_ff + bias * (d_ff + d_model)
+def _count(vocab: int, d_model: int, n_layers: int, d_ff: int) -> int:
+    attention = 4 * d_model * d_model + 4 * d_model
+    network = 2 * d_model * d_ff + d_ff + d_model
     norm = 2 * d_model
     encoder = attention + network + 2 * norm
-    decoder = wrong.get("attentions", 2) * attention + network + wrong.get("norms", 3) * norm
-    both = encoder + (encoder if wrong.get("same") else decoder)
-    return wrong.get("tables", 1) * vocab * d_model + (1 if wrong.get("one_layer") else n_layers) * both
-
-
-def _reference(vocab: int, d_model: int, n_layers: int, d_ff: int) -> int:
-    return _count(vocab, d_model, n_layers, d_ff)
+    decoder = 2 * attention + network + 3 * norm
+    return vocab * d_model + n_layers * (encoder + decoder)
 
 
 COUNT_PARAMETERS = Exercise(
     name="count-parameters",
     title="Count the parameters",
     chapter="architecture",
-    tier=2,
+    level=2,
     minutes=25,
-    reference=_reference,
+    reference=_count,
     cases=lambda: [
         Case((10, 2, 1, 4), "the example"),
         Case((11, 4, 1, 8)),
@@ -47,37 +40,37 @@ COUNT_PARAMETERS = Exercise(
     mistakes=(
         Mistake(
             "untied",
-            lambda *sizes: _count(*sizes, tables=3),
+            Edit("vocab * d_model +", "3 * vocab * d_model +"),
             "You counted the embedding three times. Source, target and output share one table.",
         ),
         Mistake(
             "two-tables",
-            lambda *sizes: _count(*sizes, tables=2),
+            Edit("vocab * d_model +", "2 * vocab * d_model +"),
             "You counted two tables. Source, target and output share one.",
         ),
         Mistake(
             "no-biases",
-            lambda *sizes: _count(*sizes, bias=0),
+            (Edit(" + 4 * d_model", ""), Edit(" + d_ff + d_model", "")),
             "The biases of the linear maps are missing.",
         ),
         Mistake(
             "no-cross-attention",
-            lambda *sizes: _count(*sizes, attentions=1),
+            Edit("2 * attention", "attention"),
             "Your decoder layer has one attention. It has two: to itself and to the memory.",
         ),
         Mistake(
             "two-norms",
-            lambda *sizes: _count(*sizes, norms=2),
+            Edit("3 * norm", "2 * norm"),
             "Your decoder layer has two normalisations. It has one for each sub-layer, so three.",
         ),
         Mistake(
             "decoder-as-encoder",
-            lambda *sizes: _count(*sizes, same=1),
+            Edit("encoder + decoder", "encoder + encoder"),
             "You counted the decoder like the encoder. Its layers have a third sub-layer, with a normalisation.",
         ),
         Mistake(
             "one-layer",
-            lambda *sizes: _count(*sizes, one_layer=1),
+            Edit("n_layers * (encoder", "(encoder"),
             "You counted one layer of each stack. There are n_layers of them, with weights of their own.",
         ),
     ),

@@ -3,30 +3,22 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 
-def _write(logits: Tensor, start: int, end: int, max_new: int, **wrong: object) -> Tensor:
-    """Follow the largest logit from token to token; ``wrong`` makes a named mistake."""
+def _greedy(logits: Tensor, start: int, end: int, max_new: int) -> Tensor:
     token, made = start, []
     while len(made) < max_new:
-        row = logits[start if wrong.get("forgets") else token]
-        token = int(row.argmin() if wrong.get("least") else row.argmax())
-        if token == end and wrong.get("drops_end"):
-            break
+        token = int(logits[token].argmax())
         made.append(token)
-        if token == end and not wrong.get("goes_on"):
+        if token == end:
             break
-    return torch.tensor([start, *made] if wrong.get("keeps_start") else made)
-
-
-def _reference(logits: Tensor, start: int, end: int, max_new: int) -> Tensor:
-    return _write(logits, start, end, max_new)
+    return torch.tensor(made)
 
 
 def _cases() -> list[Case]:
-    draw = Draw(22)
+    draw = RandomInputs(22)
     by_hand = torch.tensor([[0.0, 0, 3, 1], [0, 0, 0, 5], [0, 4, 0, 1], [2.0, 0, 0, 0]])
     return [
         Case((by_hand, 0, 3, 9), "the example"),
@@ -43,9 +35,9 @@ GREEDY_DECODE = Exercise(
     name="greedy-decode",
     title="Write greedily",
     chapter="architecture",
-    tier=2,
+    level=2,
     minutes=20,
-    reference=_reference,
+    reference=_greedy,
     cases=_cases,
     tested="an end symbol at once, no room for it, negative logits, float32 and float64",
     hints=(
@@ -58,32 +50,35 @@ GREEDY_DECODE = Exercise(
     mistakes=(
         Mistake(
             "keeps-start",
-            lambda *given: _write(*given, keeps_start=True),
+            Edit("torch.tensor(made)", "torch.tensor([start, *made])"),
             "Your text begins with the start symbol. It is read and not written.",
         ),
         Mistake(
             "goes-on",
-            lambda *given: _write(*given, goes_on=True),
+            Edit("        if token == end:\n            break\n", ""),
             "You go on behind the end symbol.",
         ),
         Mistake(
             "drops-end",
-            lambda *given: _write(*given, drops_end=True),
+            (
+                Edit("        made.append(token)\n", ""),
+                Edit("            break\n", "            break\n        made.append(token)\n"),
+            ),
             "The end symbol is missing. It is written like any token, and the text ends with it.",
         ),
         Mistake(
             "forgets",
-            lambda *given: _write(*given, forgets=True),
+            Edit("logits[token]", "logits[start]"),
             "Each step reads the row of the start symbol. It must read the row of the token written last.",
         ),
         Mistake(
             "least",
-            lambda *given: _write(*given, least=True),
+            Edit("argmax", "argmin"),
             "You write the least probable token.",
         ),
         Mistake(
             "one-step-more",
-            lambda logits, start, end, max_new: _write(logits, start, end, max_new + 1),
+            Edit("< max_new", "<= max_new"),
             "Your text may have one token too many: max_new counts the end symbol as well.",
         ),
     ),

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -36,7 +36,7 @@ SHIFT_TARGET = Exercise(
     name="shift-target",
     title="Shift the target right",
     chapter="architecture",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_shift,
     cases=_shift_cases,
@@ -85,7 +85,7 @@ def _pool(x: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _pool_cases() -> list[Case]:
-    draw = Draw(21)
+    draw = RandomInputs(21)
 
     def batch(*lengths: int, t: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         return draw.normal(len(lengths), t, d, dtype=dtype, scale=scale), torch.tensor(lengths)
@@ -106,7 +106,7 @@ POOL_MEAN = Exercise(
     name="pool-mean",
     title="Average the real positions",
     chapter="architecture",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_pool,
     cases=_pool_cases,
@@ -166,7 +166,7 @@ MODEL_MASKS = Exercise(
     name="model-masks",
     title="Build the three masks of a model",
     chapter="architecture",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_masks,
     cases=lambda: [

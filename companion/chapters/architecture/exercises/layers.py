@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -17,7 +17,7 @@ def _ends(tokens: Tensor, table: Tensor, code: Tensor, hidden: Tensor) -> tuple[
 
 
 def _ends_cases() -> list[Case]:
-    draw = Draw(23)
+    draw = RandomInputs(23)
 
     def drawn(batch: int, t: int, vocab: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         tokens = draw.normal(batch, t, vocab).argmax(-1)
@@ -40,7 +40,7 @@ TIED_EMBEDDING = Exercise(
     name="tied-embedding",
     title="Use one table at both ends",
     chapter="architecture",
-    tier=1,
+    level=1,
     minutes=15,
     reference=_ends,
     cases=_ends_cases,
@@ -111,40 +111,28 @@ def _attend(x: Tensor, memory: Tensor, w: Tensor, *, causal: bool) -> Tensor:
     return scores.softmax(dim=-1) @ v
 
 
-def _layer(
-    x: Tensor, memory: Tensor, w_self: Tensor, w_cross: Tensor, w_1: Tensor, w_2: Tensor, **wrong: bool
-) -> Tensor:
-    """Compute a post-norm decoder layer with one head; ``wrong`` makes a named mistake."""
-
-    def norm(y: Tensor) -> Tensor:
-        return y if wrong.get("no_norm") else F.layer_norm(y, y.shape[-1:])
-
-    def add(y: Tensor, change: Tensor) -> Tensor:
-        return norm(change if wrong.get("no_residual") else y + change)
-
-    def look_back(y: Tensor) -> Tensor:
-        return add(y, _attend(y, y, w_self, causal=not wrong.get("open")))
-
-    def look_across(y: Tensor) -> Tensor:
-        read = y if wrong.get("own") else memory
-        return add(y, _attend(y, read, w_cross, causal=False))
-
-    if wrong.get("pre"):
-        x = x + _attend(norm(x), norm(x), w_self, causal=True)
-        x = x + _attend(norm(x), memory, w_cross, causal=False)
-        return x + (norm(x) @ w_1).relu() @ w_2
-    first, second = (look_across, look_back) if wrong.get("order") else (look_back, look_across)
-    x = first(x)
-    x = x if wrong.get("no_cross") else second(x)
-    return add(x, (x @ w_1).relu() @ w_2)
+def _norm(x: Tensor) -> Tensor:
+    return F.layer_norm(x, x.shape[-1:])
 
 
-def _reference(x: Tensor, memory: Tensor, w_self: Tensor, w_cross: Tensor, w_1: Tensor, w_2: Tensor) -> Tensor:
-    return _layer(x, memory, w_self, w_cross, w_1, w_2)
+def _decoder_layer(x: Tensor, memory: Tensor, w_self: Tensor, w_cross: Tensor, w_1: Tensor, w_2: Tensor) -> Tensor:
+    x = _norm(x + _attend(x, x, w_self, causal=True))
+    x = _norm(x + _attend(x, memory, w_cross, causal=False))
+    return _norm(x + (x @ w_1).relu() @ w_2)
+
+
+def _pre_norm(x: Tensor, memory: Tensor, w_self: Tensor, w_cross: Tensor, w_1: Tensor, w_2: Tensor) -> Tensor:
+    x = x + _attend(_norm(x), _norm(x), w_self, causal=True)
+    x = x + _attend(_norm(x), memory, w_cross, causal=False)
+    return x + (_norm(x) @ w_1).relu() @ w_2
+
+
+SELF = "    x = _norm(x + _attend(x, x, w_self, causal=True))\n"
+CROSS = "    x = _norm(x + _attend(x, memory, w_cross, causal=False))\n"
 
 
 def _layer_cases() -> list[Case]:
-    draw = Draw(24)
+    draw = RandomInputs(24)
 
     def drawn(batch: int, t: int, t_s: int, d: int, d_ff: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         x, memory = (draw.normal(batch, n, d, dtype=dtype, scale=scale) for n in (t, t_s))
@@ -165,17 +153,13 @@ def _layer_cases() -> list[Case]:
     ]
 
 
-def _wrong(name: str, key: str, diagnosis: str) -> Mistake:
-    return Mistake(name, lambda *given: _layer(*given, **{key: True}), diagnosis)
-
-
 DECODER_LAYER = Exercise(
     name="decoder-layer",
     title="Write a decoder layer",
     chapter="architecture",
-    tier=3,
+    level=3,
     minutes=35,
-    reference=_reference,
+    reference=_decoder_layer,
     cases=_layer_cases,
     tested="one target word, source as long as target, large numbers, float32 and float64",
     hints=(
@@ -187,23 +171,31 @@ DECODER_LAYER = Exercise(
         "network comes last.",
     ),
     mistakes=(
-        _wrong("not-causal", "open", "Your self-attention sees the future: the causal mask is missing."),
-        _wrong(
+        Mistake(
+            "not-causal",
+            Edit("causal=True", "causal=False"),
+            "Your self-attention sees the future: the causal mask is missing.",
+        ),
+        Mistake(
             "pre-norm",
-            "pre",
+            _pre_norm,
             "You normalise the input of each sub-layer. That is pre-norm; here the sum is normalised, after it.",
         ),
-        _wrong("no-residual", "no_residual", "The input of a sub-layer is not added to its output."),
-        _wrong("no-norm", "no_norm", "The normalisations are missing."),
-        _wrong("no-cross-attention", "no_cross", "The memory is never read: the cross-attention is missing."),
-        _wrong(
+        Mistake(
+            "no-residual",
+            (Edit(SELF, SELF.replace("x + ", "")), Edit(CROSS, CROSS.replace("x + ", "")), Edit("x + (x @", "(x @")),
+            "The input of a sub-layer is not added to its output.",
+        ),
+        Mistake("no-norm", Edit("F.layer_norm(x, x.shape[-1:])", "x", of=_norm), "The normalisations are missing."),
+        Mistake("no-cross-attention", Edit(CROSS, ""), "The memory is never read: the cross-attention is missing."),
+        Mistake(
             "cross-first",
-            "order",
+            Edit(SELF + CROSS, CROSS + SELF),
             "You read the memory before the target. Self-attention comes first, then cross-attention.",
         ),
-        _wrong(
+        Mistake(
             "memory-not-read",
-            "own",
+            Edit("_attend(x, memory", "_attend(x, x"),
             "Your second attention reads the target again. Its keys and values come from the memory.",
         ),
     ),

@@ -1,6 +1,6 @@
 """Interactive figures on whole models: what reaches an output, where the parameters are, where a translator looks.
 
-Vaswani et al. (2017), section 3. Chapter: book/architecture.ipynb.
+Vaswani et al. (2017), section 3. Chapter: book/architecture.
 
 The package computes reach and weights here, in Python. The browser half repeats only sums and products of whole
 numbers.

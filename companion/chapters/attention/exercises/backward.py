@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -21,7 +21,7 @@ def _attention_backward(query: Tensor, key: Tensor, value: Tensor, d_output: Ten
 
 
 def _backward_cases() -> list[Case]:
-    draw = Draw(7)
+    draw = RandomInputs(7)
 
     def four(
         *leading: int, t_q: int = 5, t_k: int = 7, d_k: int = 11, dtype: torch.dtype, scale: float = 1.0
@@ -49,64 +49,15 @@ def _backward_cases() -> list[Case]:
     ]
 
 
-def _backward_with(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    d_output: Tensor,
-    *,
-    power: int = 1,
-    scores: str = "right",
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Go backward with one thing changed: the power of the scale, or the step through the softmax."""
-    scale = key.shape[-1] ** -0.5
-    weights = (query @ key.mT * scale).softmax(dim=-1)
-    d_weights = d_output @ value.mT
-    product = weights * d_weights
-    d_scores = {
-        "right": product - weights * product.sum(-1, True),
-        "no sum": product,
-        "plain sum": weights * (d_weights - d_weights.sum(-1, True)),
-        "mean": weights * (d_weights - d_weights.mean(-1, True)),
-        "column sum": product - weights * product.sum(-2, True),
-        "no weights": d_weights - product.sum(-1, True),
-        "no softmax": d_weights,
-        "diagonal": product * (1 - weights),
-    }[scores]
-    return d_scores @ key * scale**power, d_scores.mT @ query * scale**power, weights.mT @ d_output
-
-
-def _no_keepdim(query: Tensor, key: Tensor, value: Tensor, d_output: Tensor) -> tuple[Tensor, ...]:
-    scale = key.shape[-1] ** -0.5
-    weights = (query @ key.mT * scale).softmax(dim=-1)
-    d_weights = d_output @ value.mT
-    d_scores = weights * (d_weights - (weights * d_weights).sum(dim=-1))
-    return d_scores @ key * scale, d_scores.mT @ query * scale, weights.mT @ d_output
-
-
-def _value_untransposed(query: Tensor, key: Tensor, value: Tensor, d_output: Tensor) -> tuple[Tensor, ...]:
-    weights = (query @ key.mT / math.sqrt(key.shape[-1])).softmax(dim=-1)
-    return *_backward_with(query, key, value, d_output)[:2], weights @ d_output
-
-
-def _key_untransposed(query: Tensor, key: Tensor, value: Tensor, d_output: Tensor) -> tuple[Tensor, ...]:
-    scale = key.shape[-1] ** -0.5
-    weights = (query @ key.mT * scale).softmax(dim=-1)
-    product = weights * (d_output @ value.mT)
-    d_scores = product - weights * product.sum(-1, True)
-    return d_scores @ key * scale, d_scores @ query * scale, weights.mT @ d_output
-
-
-def _queries_and_keys_swapped(query: Tensor, key: Tensor, value: Tensor, d_output: Tensor) -> tuple[Tensor, ...]:
-    d_query, d_key, d_value = _backward_with(query, key, value, d_output)
-    return d_key, d_query, d_value
+STEP = "weights * (d_weights - (weights * d_weights).sum(dim=-1, keepdim=True))"
+ENDS = "d_scores @ key * scale, d_scores.mT @ query * scale"
 
 
 ATTENTION_BACKWARD = Exercise(
     name="attention-backward",
     title="Go backward through attention",
     chapter="attention",
-    tier=3,
+    level=3,
     minutes=40,
     reference=_attention_backward,
     cases=_backward_cases,
@@ -130,77 +81,77 @@ ATTENTION_BACKWARD = Exercise(
         ),
         Mistake(
             "no-scale",
-            lambda *given: _backward_with(*given, power=0),
+            Edit(ENDS, "d_scores @ key, d_scores.mT @ query"),
             "You left the scale out on the way back: d_query and d_key are too large by the root of the width, and "
             "d_value is right. What multiplies in the forward pass multiplies its gradient.",
         ),
         Mistake(
             "scale-twice",
-            lambda *given: _backward_with(*given, power=2),
+            Edit(ENDS, "d_scores @ key * scale**2, d_scores.mT @ query * scale**2"),
             "The scale appears twice in d_query and d_key. The forward pass has it once.",
         ),
         Mistake(
             "no-row-sum",
-            lambda *given: _backward_with(*given, scores="no sum"),
+            Edit(STEP, "weights * d_weights"),
             "The second term of the softmax's derivative is missing. Sum your gradient of the scores over each row: it "
             "has to be 0, since adding a constant to a row changes no weight.",
         ),
         Mistake(
             "no-keepdim",
-            _no_keepdim,
+            Edit(", keepdim=True", ""),
             "Your sum over each row lost its axis, so it is no longer a column. Broadcasting then lines the sums up "
             "with the keys, and the sum of query j is taken from key j, or the shapes do not fit. `keepdim=True` keeps "
             "the axis.",
         ),
         Mistake(
             "plain-sum",
-            lambda *given: _backward_with(*given, scores="plain sum"),
+            Edit("(weights * d_weights).sum", "d_weights.sum"),
             "You subtracted the plain sum of the row. The average that belongs there is weighted by the attention "
             "weights; the gradient of the scores then sums to 0 over each row.",
         ),
         Mistake(
             "plain-mean",
-            lambda *given: _backward_with(*given, scores="mean"),
+            Edit("(weights * d_weights).sum", "d_weights.mean"),
             "You subtracted the plain mean of the row. The average that belongs there is weighted by the attention "
             "weights; with equal weights, as in the example, the two agree.",
         ),
         Mistake(
             "column-sum",
-            lambda *given: _backward_with(*given, scores="column sum"),
+            Edit("sum(dim=-1", "sum(dim=-2"),
             "You summed over the queries in the step through the softmax. Each row is a softmax of its own: nothing "
             "passes from one query to another there.",
         ),
         Mistake(
             "no-weights-factor",
-            lambda *given: _backward_with(*given, scores="no weights"),
+            Edit("weights * (d_weights -", "(d_weights -"),
             "The factor of the weights is missing in the step through the softmax: a key with weight near 0 must get a "
             "gradient near 0.",
         ),
         Mistake(
             "softmax-skipped",
-            lambda *given: _backward_with(*given, scores="no softmax"),
+            Edit(STEP, "d_weights"),
             "You handed the gradient of the weights on as the gradient of the scores. The softmax lies between them.",
         ),
         Mistake(
             "only-diagonal",
-            lambda *given: _backward_with(*given, scores="diagonal"),
+            Edit(STEP, "weights * d_weights * (1 - weights)"),
             "You used p (1 - p), the diagonal of the softmax's derivative. Each score moves every weight of its row.",
         ),
         Mistake(
             "value-untransposed",
-            _value_untransposed,
+            Edit("weights.mT @ d_output", "weights @ d_output"),
             "d_value uses the weights as they stand, (t_q, t_k). On the way back they are transposed: value j collects "
             "from every query that looked at it.",
         ),
         Mistake(
             "key-untransposed",
-            _key_untransposed,
+            Edit("d_scores.mT @ query", "d_scores @ query"),
             "d_key uses the gradient of the scores as it stands, (t_q, t_k). It has to be transposed: key j collects "
             "from every query.",
         ),
         Mistake(
             "order-swapped",
-            _queries_and_keys_swapped,
+            Edit(ENDS, "d_scores.mT @ query * scale, d_scores @ key * scale"),
             "d_query and d_key have changed places. Return them in the order of the arguments.",
         ),
     ),

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -20,7 +20,7 @@ def _attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = 
 
 
 def _attention_cases() -> list[Case]:
-    draw = Draw(4)
+    draw = RandomInputs(4)
 
     def three(*leading: int, dtype: torch.dtype, t_q: int = 5, t_k: int = 7, scale: float = 1.0) -> tuple[Tensor, ...]:
         query = draw.normal(*leading, t_q, 11, dtype=dtype, scale=scale)
@@ -86,7 +86,7 @@ ATTENTION = Exercise(
     name="attention",
     title="Write the whole of attention",
     chapter="attention",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_attention,
     cases=_attention_cases,

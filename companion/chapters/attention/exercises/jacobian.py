@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -15,7 +15,7 @@ def _softmax_jacobian(scores: Tensor) -> Tensor:
 
 
 def _jacobian_cases() -> list[Case]:
-    draw = Draw(6)
+    draw = RandomInputs(6)
     hidden = draw.normal(3, 7)
     hidden[1, 2:5] = -torch.inf
     return [
@@ -43,7 +43,7 @@ SOFTMAX_JACOBIAN = Exercise(
     name="softmax-jacobian",
     title="Differentiate the softmax",
     chapter="attention",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_softmax_jacobian,
     cases=_jacobian_cases,

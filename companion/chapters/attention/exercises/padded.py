@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -21,7 +21,7 @@ def _padded_batch(x: Tensor, lengths: Tensor, w_q: Tensor, w_k: Tensor, w_v: Ten
 
 
 def _padded_cases() -> list[Case]:
-    draw = Draw(5)
+    draw = RandomInputs(5)
 
     def batch(*lengths: int, t: int, dtype: torch.dtype, junk: float = 1.0, scale: float = 1.0) -> tuple[Tensor, ...]:
         x = draw.normal(len(lengths), t, 7, dtype=dtype)
@@ -41,44 +41,16 @@ def _padded_cases() -> list[Case]:
     ]
 
 
-def _pooled(
-    x: Tensor,
-    lengths: Tensor,
-    w_q: Tensor,
-    w_k: Tensor,
-    w_v: Tensor,
-    *,
-    last: int = 0,
-    how: str = "keys",
-    pool: str = "mean of real",
-) -> Tensor:
-    """Average the attention output of a padded batch, with one thing changed."""
-    query, key, value = x @ w_q, x @ w_k, x @ w_v
-    scores = query @ key.mT / math.sqrt(key.shape[-1])
-    real = torch.arange(x.shape[1]) < lengths[:, None] + last
-    if how == "keys":
-        scores = scores.masked_fill(~real[:, None, :], -torch.inf)
-    elif how == "queries":
-        scores = scores.masked_fill(~real[:, :, None], -torch.inf)
-    elif how == "two axes":
-        scores = scores.masked_fill(~real, -torch.inf)
-    weights = scores.softmax(dim=-1)
-    if how.startswith("after"):
-        weights = weights * real[:, None, :]
-    if how == "after, rescaled":
-        weights = weights / weights.sum(dim=-1, keepdim=True)
-    output = weights @ value
-    if pool == "mean of all":
-        return output.mean(dim=1)
-    count = x.shape[1] if pool == "sum of real over all" else lengths[:, None]
-    return (output * real[:, :, None]).sum(dim=1) / count
+AFTER = Edit(".masked_fill(~real[:, None, :], -torch.inf).softmax(dim=-1)", ".softmax(dim=-1) * real[:, None, :]")
+PRODUCT = Edit(".masked_fill(~real[:, :, None], 0.0)", " * real[:, :, None]")  # 0 times NaN is NaN
+MEAN_OF_ALL = (Edit(".masked_fill(~real[:, :, None], 0.0)", ""), Edit("sum(dim=1) / lengths[:, None]", "mean(dim=1)"))
 
 
 PADDED_BATCH = Exercise(
     name="debug-padded-batch",
     title="Repair a padded batch",
     chapter="attention",
-    tier=2,
+    level=2,
     minutes=25,
     reference=_padded_batch,
     cases=_padded_cases,
@@ -95,53 +67,57 @@ PADDED_BATCH = Exercise(
     mistakes=(
         Mistake(
             "as-given",
-            lambda *batch: _pooled(*batch, last=1, how="after", pool="mean of all"),
+            (Edit("< lengths", "<= lengths"), AFTER, *MEAN_OF_ALL),
             "This does what the code as given does. Start with the first line in which a padded sentence and the same "
             "sentence alone differ.",
         ),
         Mistake(
             "off-by-one",
-            lambda *batch: _pooled(*batch, last=1),
+            Edit("< lengths", "<= lengths"),
             "One pad of each sentence still counts as real. Print `real.sum(dim=-1)` beside the lengths.",
         ),
         Mistake(
             "mask-after-softmax",
-            lambda *batch: _pooled(*batch, how="after"),
+            AFTER,
             "The mask still acts after the softmax: the pads have taken their share, and the rest of the row sums to "
             "less than 1.",
         ),
         Mistake(
             "renormalised",
-            lambda *batch: _pooled(*batch, how="after, rescaled"),
+            (
+                AFTER,
+                PRODUCT,
+                Edit("(weights @ value)", "(weights / weights.sum(dim=-1, keepdim=True) @ value)"),
+            ),
             "The mask still acts after the softmax, and you divide by what is left of each row. In this case the pads "
             "score so high that they took all the weight, and the real tokens underflowed to 0: nothing is left to "
             "divide by. Hide scores, not weights.",
         ),
         Mistake(
             "pads-attended",
-            lambda *batch: _pooled(*batch, how="nothing"),
+            Edit(".masked_fill(~real[:, None, :], -torch.inf)", ""),
             "Pads are left out of the mean, but real tokens still look at them: no key is hidden.",
         ),
         Mistake(
             "pads-averaged",
-            lambda *batch: _pooled(*batch, pool="mean of all"),
+            MEAN_OF_ALL,
             "The weights are right, but the rows of the pads go into the mean: each pad is a query with an output of "
             "its own.",
         ),
         Mistake(
             "divided-by-width",
-            lambda *batch: _pooled(*batch, pool="sum of real over all"),
+            Edit("/ lengths[:, None]", "/ x.shape[1]"),
             "You sum the real rows but divide by the padded width: a sentence shrinks as padding is added.",
         ),
         Mistake(
             "queries-hidden",
-            lambda *batch: _pooled(*batch, how="queries"),
+            (PRODUCT, Edit("~real[:, None, :]", "~real[:, :, None]")),
             "You hid rows of queries. The pad rows become NaN, which no factor of 0 removes (0 times NaN is NaN), and "
             "the real tokens still look at the pads.",
         ),
         Mistake(
             "two-axes",
-            lambda *batch: _pooled(*batch, how="two axes"),
+            Edit("~real[:, None, :]", "~real"),
             "Your mask of shape (batch, t) meets scores of shape (batch, t, t) and is read as query by key. It raises, "
             "or, with as many sentences as tokens, hides the wrong keys in silence.",
         ),

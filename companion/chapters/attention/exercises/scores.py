@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -16,7 +16,7 @@ def _scaled_scores(query: Tensor, key: Tensor) -> Tensor:
 
 
 def _scaled_scores_cases() -> list[Case]:
-    draw = Draw(1)
+    draw = RandomInputs(1)
 
     def pair(*leading: int, t_q: int, t_k: int, d_k: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         shapes = (*leading, t_q, d_k), (*leading, t_k, d_k)
@@ -40,7 +40,7 @@ SCALED_SCORES = Exercise(
     name="scaled-scores",
     title="Compute the scaled scores",
     chapter="attention",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_scaled_scores,
     cases=_scaled_scores_cases,

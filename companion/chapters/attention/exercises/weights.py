@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -20,7 +20,7 @@ def _softmax_stable(scores: Tensor) -> Tensor:
 
 
 def _softmax_cases() -> list[Case]:
-    draw = Draw(2)
+    draw = RandomInputs(2)
     some = draw.normal(3, 5, dtype=F32)
     some[0, 1] = some[2, 3:] = -torch.inf
     empty = draw.normal(2, 3, 5)
@@ -66,7 +66,7 @@ SOFTMAX_STABLE = Exercise(
     name="softmax-stable",
     title="Write a softmax that survives large scores",
     chapter="attention",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_softmax_stable,
     cases=_softmax_cases,
@@ -152,7 +152,7 @@ def _masked_weights(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _masked_cases() -> list[Case]:
-    draw = Draw(3)
+    draw = RandomInputs(3)
     best_hidden = draw.normal(3, 5, scale=1e6)
     row, sentence = draw.mask(3, 5), draw.mask(2, 1, 7)
     row[1] = sentence[0] = False
@@ -180,7 +180,7 @@ MASKED_WEIGHTS = Exercise(
     name="masked-weights",
     title="Turn masked scores into weights",
     chapter="attention",
-    tier=2,
+    level=2,
     minutes=15,
     reference=_masked_weights,
     cases=_masked_cases,

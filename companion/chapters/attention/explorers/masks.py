@@ -1,6 +1,6 @@
 """An interactive figure on masks: their shapes, their conventions, and the weights that they leave.
 
-Vaswani et al. (2017), sections 3.1 and 3.2.3. Chapter: book/attention.ipynb.
+Vaswani et al. (2017), sections 3.1 and 3.2.3. Chapter: book/attention.
 
 The package computes the numbers here, in Python. The browser half repeats only a softmax, a mask or a sum, and the
 browser tests compare what it shows with the package on the same input.

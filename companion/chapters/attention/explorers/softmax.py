@@ -1,6 +1,6 @@
 """Interactive figures on the softmax: as a soft lookup, and under scores of growing width.
 
-Vaswani et al. (2017), section 3.2.1 and footnote 4. Chapter: book/attention.ipynb.
+Vaswani et al. (2017), section 3.2.1 and footnote 4. Chapter: book/attention.
 
 The package computes the numbers here, in Python. The browser half repeats only a softmax, a mask or a sum, and the
 browser tests compare what it shows with the package on the same input.

@@ -1,8 +1,6 @@
 """Exercises on time and on writing: ``least-time`` and ``writing-flops``."""
 
-from collections.abc import Callable
-
-from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.definition import Case, Edit, Exercise, Mistake
 
 
 def _least_time(r: int, d: int, c: int, size: int, peak: float, bandwidth: float) -> tuple[float, str]:
@@ -17,7 +15,7 @@ LEAST_TIME = Exercise(
     name="least-time",
     title="Bound a time from below",
     chapter="complexity",
-    tier=2,
+    level=2,
     minutes=15,
     reference=_least_time,
     cases=lambda: [
@@ -78,33 +76,24 @@ LEAST_TIME = Exercise(
 )
 
 
-def _writer(work: Callable[[int, int, int], int], *, passes: int = -1) -> Callable[..., int]:
-    """Make a count of all passes from that of one: ``work(t, past, d)``."""
-
-    def writing_flops(n_layers: int, d: int, prompt: int, tokens: int, cached: bool) -> int:
-        total = work(prompt, 0, d)
-        for past in range(prompt, prompt + tokens + passes):
-            total += work(1, past, d) if cached else work(past + 1, 0, d)
-        return n_layers * total
-
-    return writing_flops
-
-
 def _pass(t: int, past: int, d: int) -> int:
     return 24 * t * d * d + 4 * t * (past + t) * d
 
 
-def _reference(n_layers: int, d: int, prompt: int, tokens: int, cached: bool) -> int:
-    return _writer(_pass)(n_layers, d, prompt, tokens, cached)
+def _writing_flops(n_layers: int, d: int, prompt: int, tokens: int, cached: bool) -> int:
+    total = _pass(prompt, 0, d)
+    for past in range(prompt, prompt + tokens - 1):
+        total += _pass(1, past, d) if cached else _pass(past + 1, 0, d)
+    return n_layers * total
 
 
 WRITING_FLOPS = Exercise(
     name="writing-flops",
     title="Count the work of writing",
     chapter="complexity",
-    tier=3,
+    level=3,
     minutes=25,
-    reference=_reference,
+    reference=_writing_flops,
     cases=lambda: [
         Case((1, 1, 2, 2, True), "the example"),
         Case((1, 1, 2, 2, False), "the example"),
@@ -125,37 +114,32 @@ WRITING_FLOPS = Exercise(
     mistakes=(
         Mistake(
             "one-pass-too-many",
-            _writer(_pass, passes=0),
+            Edit("tokens - 1", "tokens"),
             "You made one pass too many. The pass over the prompt already gives the first token.",
         ),
         Mistake(
             "no-self",
-            _writer(lambda t, past, d: 24 * t * d * d + 4 * t * (past if past else t) * d),
+            Edit("(past + t)", "(past if past else t)", of=_pass),
             "The new position looks at itself too: one pair more than the cache holds.",
         ),
         Mistake(
             "cache-free-of-charge",
-            _writer(lambda t, past, d: 24 * t * d * d + 4 * t * t * d),
+            Edit("(past + t)", "t", of=_pass),
             "You left out the pairs with the cached positions. A cache saves computing keys, not looking at them.",
         ),
         Mistake(
             "no-prompt",
-            lambda n_layers, d, prompt, tokens, cached: (
-                _reference(n_layers, d, prompt, tokens, cached) - n_layers * _pass(prompt, 0, d)
-            ),
+            Edit("total = _pass(prompt, 0, d)", "total = 0"),
             "You left out the pass over the prompt.",
         ),
         Mistake(
             "text-does-not-grow",
-            lambda n_layers, d, prompt, tokens, cached: (
-                n_layers
-                * (_pass(prompt, 0, d) + (tokens - 1) * (_pass(1, prompt, d) if cached else _pass(prompt + 1, 0, d)))
-            ),
+            (Edit("_pass(1, past, d)", "_pass(1, prompt, d)"), Edit("_pass(past + 1", "_pass(prompt + 1")),
             "Your text stays as long as it was after the first token. Each token makes it longer by one.",
         ),
         Mistake(
             "always-cached",
-            lambda n_layers, d, prompt, tokens, cached: _reference(n_layers, d, prompt, tokens, True),
+            Edit(" if cached else _pass(past + 1, 0, d)", ""),
             "Without a cache each pass computes every position again.",
         ),
     ),

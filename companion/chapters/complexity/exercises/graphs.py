@@ -5,28 +5,23 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
 
-def _layers(reads: Tensor, pairs: Sequence[tuple[int, int]], *, before: int = 1, lost: int = -1) -> list[int]:
-    """Search breadth-first; ``before`` counts the first layer, ``lost`` stands for a pair without a way."""
+def _layers_needed(reads: Tensor, pairs: Sequence[tuple[int, int]]) -> list[int]:
     answers = []
     for start, end in pairs:
-        heard, found = reads[:, start], lost
+        heard, found = reads[:, start], -1
         for layer in range(len(reads)):
             if heard[end]:
-                found = layer + before
+                found = layer + 1
                 break
             heard = reads[:, heard].any(dim=1)
         answers.append(found)
     return answers
-
-
-def _layers_needed(reads: Tensor, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    return _layers(reads, pairs)
 
 
 def _band(n: int, back: int, *, ahead: int = 0) -> Tensor:
@@ -61,7 +56,7 @@ LAYERS_NEEDED = Exercise(
     name="layers-needed",
     title="Count the layers a signal needs",
     chapter="complexity",
-    tier=3,
+    level=3,
     minutes=30,
     reference=_layers_needed,
     cases=_graph_cases,
@@ -76,17 +71,17 @@ LAYERS_NEEDED = Exercise(
     mistakes=(
         Mistake(
             "backwards",
-            lambda reads, pairs: _layers(reads.T, pairs),
+            lambda reads, pairs: _layers_needed(reads.T, pairs),
             "You followed the edges backwards. reads[i, j] lets a signal pass from j to i.",
         ),
         Mistake(
             "one-too-few",
-            lambda reads, pairs: _layers(reads, pairs, before=0),
+            Edit("layer + 1", "layer"),
             "You did not count the first layer. Even the nearest position is reached through one.",
         ),
         Mistake(
             "no-way-is-zero",
-            lambda reads, pairs: _layers(reads, pairs, lost=0),
+            Edit("start], -1", "start], 0"),
             "Where no number of layers suffices the answer is -1.",
         ),
         Mistake(
@@ -102,9 +97,7 @@ LAYERS_NEEDED = Exercise(
         ),
         Mistake(
             "same-position-is-free",
-            lambda reads, pairs: [
-                0 if start == end else n for (start, end), n in zip(pairs, _layers(reads, pairs), strict=True)
-            ],
+            Edit("append(found)", "append(0 if start == end else found)"),
             "From a position to itself takes a layer too, or more, where it does not read itself.",
         ),
     ),
@@ -118,7 +111,7 @@ def _merge(m_1: Tensor, l_1: Tensor, o_1: Tensor, m_2: Tensor, l_2: Tensor, o_2:
 
 
 def _merge_cases() -> list[Case]:
-    draw = Draw(31)
+    draw = RandomInputs(31)
 
     def halves(
         n: int, d_v: int, left: int, right: int, dtype: torch.dtype, scale: float = 1.0, shift: float = 0.0
@@ -148,7 +141,7 @@ MERGE_SOFTMAX = Exercise(
     name="merge-softmax",
     title="Join two halves of a softmax",
     chapter="complexity",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_merge,
     cases=_merge_cases,

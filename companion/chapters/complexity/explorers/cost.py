@@ -1,6 +1,6 @@
 """Interactive figures on cost: what a model of any size needs, and how far a signal has to go in a stack of layers.
 
-Vaswani et al. (2017), section 4 and Table 1. Chapter: book/complexity.ipynb.
+Vaswani et al. (2017), section 4 and Table 1. Chapter: book/complexity.
 
 The browser half repeats products of whole numbers and one breadth-first search.
 """

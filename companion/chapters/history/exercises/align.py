@@ -3,52 +3,20 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32 = torch.float32
 
 
-def _scores(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor) -> Tensor:
-    return ((w @ s) + states @ u.T).tanh() @ v
-
-
-def _masked(scores: Tensor, n: int) -> Tensor:
-    real = torch.arange(len(scores)) < n
-    return scores.masked_fill(~real, -torch.inf).softmax(-1)
-
-
 def _additive_context(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor, n: int) -> Tensor:
-    return _masked(_scores(s, states, w, u, v), n) @ states
-
-
-def _no_mask(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor, n: int) -> Tensor:
-    return _scores(s, states, w, u, v).softmax(-1) @ states
-
-
-def _zeroed_scores(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor, n: int) -> Tensor:
-    scores = _scores(s, states, w, u, v)
-    return torch.cat([scores[:n], torch.zeros_like(scores[n:])]).softmax(-1) @ states
-
-
-def _mask_after(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor, n: int) -> Tensor:
-    return _scores(s, states, w, u, v).softmax(-1)[:n] @ states[:n]
-
-
-def _no_tanh(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor, n: int) -> Tensor:
-    return _masked(((w @ s) + states @ u.T) @ v, n) @ states
-
-
-def _scores_as_weights(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor, n: int) -> Tensor:
-    return _scores(s, states, w, u, v)[:n] @ states[:n]
-
-
-def _summed_late(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor, n: int) -> Tensor:
-    return _masked(((w @ s).tanh() + (states @ u.T).tanh()) @ v, n) @ states
+    scores = (w @ s + states @ u.T).tanh() @ v
+    real = torch.arange(len(scores)) < n
+    return scores.masked_fill(~real, -torch.inf).softmax(dim=-1) @ states
 
 
 def _cases() -> list[Case]:
-    draw = Draw(77)
+    draw = RandomInputs(77)
 
     def case(
         t: int, n: int, widths: tuple[int, ...], note: str = "", dtype: torch.dtype = torch.float64, scale: float = 1.0
@@ -75,6 +43,7 @@ ADDITIVE_CONTEXT = Exercise(
     name="additive-context",
     title="Attend with a small network",
     chapter="history",
+    level=3,
     reference=_additive_context,
     cases=_cases,
     tested="one state, padding, widths that differ, both dtypes",
@@ -85,15 +54,35 @@ ADDITIVE_CONTEXT = Exercise(
         "others still sum to 1.",
     ),
     mistakes=(
-        Mistake("no-mask", _no_mask, "Padding got weight. Only the first n states are real."),
         Mistake(
-            "zeroed-scores", _zeroed_scores, "A score of 0 is a score like another. Use minus infinity for padding."
+            "no-mask",
+            Edit(".masked_fill(~real, -torch.inf)", ""),
+            "Padding got weight. Only the first n states are real.",
         ),
         Mistake(
-            "mask-after", _mask_after, "You cut the padding off after the softmax, so your weights sum to less than 1."
+            "zeroed-scores",
+            Edit("-torch.inf", "0.0"),
+            "A score of 0 is a score like another. Use minus infinity for padding.",
         ),
-        Mistake("no-tanh", _no_tanh, "You left tanh out. Then the query shifts all scores alike and has no effect."),
-        Mistake("scores-as-weights", _scores_as_weights, "You averaged with the scores. Turn them into weights first."),
-        Mistake("summed-late", _summed_late, "You took tanh of each product. Add the two products first."),
+        Mistake(
+            "mask-after",
+            Edit(".masked_fill(~real, -torch.inf).softmax(dim=-1) @ states", ".softmax(dim=-1)[:n] @ states[:n]"),
+            "You cut the padding off after the softmax, so your weights sum to less than 1.",
+        ),
+        Mistake(
+            "no-tanh",
+            Edit(".tanh()", ""),
+            "You left tanh out. Then the query shifts all scores alike and has no effect.",
+        ),
+        Mistake(
+            "scores-as-weights",
+            Edit("scores.masked_fill(~real, -torch.inf).softmax(dim=-1) @ states", "scores[:n] @ states[:n]"),
+            "You averaged with the scores. Turn them into weights first.",
+        ),
+        Mistake(
+            "summed-late",
+            Edit("(w @ s + states @ u.T).tanh()", "((w @ s).tanh() + (states @ u.T).tanh())"),
+            "You took tanh of each product. Add the two products first.",
+        ),
     ),
 )

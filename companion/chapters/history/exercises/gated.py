@@ -3,56 +3,21 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32 = torch.float32
 Pair = tuple[Tensor, Tensor]
 
 
-def _lstm(sums: Tensor, c: Tensor, order: str = "ifgo") -> Pair:
-    parts = dict(zip(order, sums.chunk(4, dim=-1), strict=True))
-    new = parts["f"].sigmoid() * c + parts["i"].sigmoid() * parts["g"].tanh()
-    return parts["o"].sigmoid() * new.tanh(), new
-
-
 def _lstm_step(sums: Tensor, c: Tensor) -> Pair:
-    return _lstm(sums, c)
-
-
-def _other_order(sums: Tensor, c: Tensor) -> Pair:
-    return _lstm(sums, c, "fiog")
-
-
-def _o_before_g(sums: Tensor, c: Tensor) -> Pair:
-    return _lstm(sums, c, "ifog")
-
-
-def _of_1997(sums: Tensor, c: Tensor) -> Pair:
-    i, _, g, o = sums.chunk(4, dim=-1)
-    new = c + i.sigmoid() * g.tanh()
-    return o.sigmoid() * new.tanh(), new
-
-
-def _bare_memory(sums: Tensor, c: Tensor) -> Pair:
-    h, new = _lstm(sums, c)
-    return h / new.tanh() * new, new
-
-
-def _sigmoid_candidate(sums: Tensor, c: Tensor) -> Pair:
-    i, f, g, o = sums.sigmoid().chunk(4, dim=-1)
-    new = f * c + i * g
-    return o * new.tanh(), new
-
-
-def _one_minus_forget(sums: Tensor, c: Tensor) -> Pair:
-    _, f, g, o = sums.chunk(4, dim=-1)
-    new = f.sigmoid() * c + (1 - f.sigmoid()) * g.tanh()
+    i, f, g, o = sums.chunk(4, dim=-1)
+    new = f.sigmoid() * c + i.sigmoid() * g.tanh()
     return o.sigmoid() * new.tanh(), new
 
 
 def _lstm_cases() -> list[Case]:
-    draw = Draw(73)
+    draw = RandomInputs(73)
     by_hand = torch.tensor([[0.0, 2.0, 1.0, 0.0]], dtype=torch.float64), torch.tensor([[3.0]], dtype=torch.float64)
     return [
         Case(by_hand, "the example"),
@@ -69,6 +34,7 @@ LSTM_STEP = Exercise(
     name="lstm-step",
     title="Take a step of an LSTM",
     chapter="history",
+    level=1,
     reference=_lstm_step,
     cases=_lstm_cases,
     tested="one sequence, a batch, gates near 0 and 1, both dtypes",
@@ -80,61 +46,47 @@ LSTM_STEP = Exercise(
         "tanh of the new memory, times the output gate.",
     ),
     mistakes=(
-        Mistake("forget-first", _other_order, "You took the parts in another order. Here it is i, f, g, o."),
-        Mistake("output-before-candidate", _o_before_g, "You swapped the last two parts: here g comes before o."),
-        Mistake("no-forget", _of_1997, "You kept the whole old memory, as in 1997. Multiply it by the forget gate."),
-        Mistake("bare-memory", _bare_memory, "You showed the memory as it is. It passes tanh before the output gate."),
-        Mistake("sigmoid-candidate", _sigmoid_candidate, "Your candidate is never negative. It passes tanh."),
+        Mistake(
+            "forget-first",
+            Edit("i, f, g, o =", "f, i, o, g ="),
+            "You took the parts in another order. Here it is i, f, g, o.",
+        ),
+        Mistake(
+            "output-before-candidate",
+            Edit("i, f, g, o =", "i, f, o, g ="),
+            "You swapped the last two parts: here g comes before o.",
+        ),
+        Mistake(
+            "no-forget",
+            Edit("f.sigmoid() * c", "c"),
+            "You kept the whole old memory, as in 1997. Multiply it by the forget gate.",
+        ),
+        Mistake(
+            "bare-memory",
+            Edit("new.tanh()", "new"),
+            "You showed the memory as it is. It passes tanh before the output gate.",
+        ),
+        Mistake(
+            "sigmoid-candidate", Edit("g.tanh()", "g.sigmoid()"), "Your candidate is never negative. It passes tanh."
+        ),
         Mistake(
             "one-minus-forget",
-            _one_minus_forget,
+            Edit("i.sigmoid()", "(1 - f.sigmoid())"),
             "You wrote with 1 - f, as a GRU does. An LSTM has an input gate of its own.",
         ),
     ),
 )
 
 
-def _gru(x_sums: Tensor, h_sums: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _gru_step(x_sums: Tensor, h_sums: Tensor, h: Tensor) -> Tensor:
     (x_r, x_z, x_n), (h_r, h_z, h_n) = x_sums.chunk(3, dim=-1), h_sums.chunk(3, dim=-1)
     r, z = (x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()
-    return r, z, (x_n + r * h_n).tanh()
-
-
-def _gru_step(x_sums: Tensor, h_sums: Tensor, h: Tensor) -> Tensor:
-    _, z, n = _gru(x_sums, h_sums, h)
+    n = (x_n + r * h_n).tanh()
     return z * h + (1 - z) * n
-
-
-def _swapped_update(x_sums: Tensor, h_sums: Tensor, h: Tensor) -> Tensor:
-    _, z, n = _gru(x_sums, h_sums, h)
-    return (1 - z) * h + z * n
-
-
-def _no_reset(x_sums: Tensor, h_sums: Tensor, h: Tensor) -> Tensor:
-    _, z, _ = _gru(x_sums, h_sums, h)
-    n = (x_sums + h_sums).chunk(3, dim=-1)[2].tanh()
-    return z * h + (1 - z) * n
-
-
-def _reset_all(x_sums: Tensor, h_sums: Tensor, h: Tensor) -> Tensor:
-    r, z, _ = _gru(x_sums, h_sums, h)
-    n = (r * (x_sums + h_sums).chunk(3, dim=-1)[2]).tanh()
-    return z * h + (1 - z) * n
-
-
-def _swapped_gates(x_sums: Tensor, h_sums: Tensor, h: Tensor) -> Tensor:
-    d = h.shape[-1]
-    order = [*range(d, 2 * d), *range(d), *range(2 * d, 3 * d)]
-    return _gru_step(x_sums[..., order], h_sums[..., order], h)
-
-
-def _reset_state(x_sums: Tensor, h_sums: Tensor, h: Tensor) -> Tensor:
-    r, z, n = _gru(x_sums, h_sums, h)
-    return z * (r * h) + (1 - z) * n
 
 
 def _gru_cases() -> list[Case]:
-    draw = Draw(74)
+    draw = RandomInputs(74)
     by_hand = ([[0.0, 0.0, 1.0]], [[0.0, 0.0, 2.0]], [[4.0]])
     return [
         Case(tuple(torch.tensor(rows, dtype=torch.float64) for rows in by_hand), "the example"),
@@ -151,6 +103,7 @@ GRU_STEP = Exercise(
     name="gru-step",
     title="Take a step of a GRU",
     chapter="history",
+    level=1,
     reference=_gru_step,
     cases=_gru_cases,
     tested="one sequence, a batch, gates near 0 and 1, both dtypes",
@@ -162,11 +115,19 @@ GRU_STEP = Exercise(
     ),
     mistakes=(
         Mistake(
-            "swapped-update", _swapped_update, "Your update gate lets the candidate in. Here it keeps the old state."
+            "swapped-update",
+            Edit("z * h + (1 - z) * n", "(1 - z) * h + z * n"),
+            "Your update gate lets the candidate in. Here it keeps the old state.",
         ),
-        Mistake("no-reset", _no_reset, "You left the reset gate out of the candidate."),
-        Mistake("reset-all", _reset_all, "You reset the input's part too. The reset gate acts on the state's part."),
-        Mistake("swapped-gates", _swapped_gates, "You swapped reset and update. Here the order is r, z, n."),
-        Mistake("reset-state", _reset_state, "You also reset the old state that is kept. Keep z times h."),
+        Mistake("no-reset", Edit("r * h_n", "h_n"), "You left the reset gate out of the candidate."),
+        Mistake(
+            "reset-all",
+            Edit("x_n + r * h_n", "r * (x_n + h_n)"),
+            "You reset the input's part too. The reset gate acts on the state's part.",
+        ),
+        Mistake("swapped-gates", Edit("r, z =", "z, r ="), "You swapped reset and update. Here the order is r, z, n."),
+        Mistake(
+            "reset-state", Edit("z * h ", "z * (r * h) "), "You also reset the old state that is kept. Keep z times h."
+        ),
     ),
 )

@@ -3,17 +3,17 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32 = torch.float32
 
 
-def _products(jacobians: Tensor, *, left: bool = True) -> list[Tensor]:
+def _products(jacobians: Tensor) -> list[Tensor]:
     product = torch.eye(jacobians.shape[-1], dtype=jacobians.dtype)
     found = []
     for jacobian in jacobians:
-        product = jacobian @ product if left else product @ jacobian
+        product = jacobian @ product
         found.append(product)
     return found
 
@@ -22,29 +22,16 @@ def _product_norms(jacobians: Tensor) -> Tensor:
     return torch.stack([torch.linalg.matrix_norm(product, 2) for product in _products(jacobians)])
 
 
-def _wrong_side(jacobians: Tensor) -> Tensor:
-    return torch.stack([torch.linalg.matrix_norm(product, 2) for product in _products(jacobians, left=False)])
-
-
 def _of_each(jacobians: Tensor) -> Tensor:
     return torch.linalg.matrix_norm(jacobians, 2).cumprod(0)
-
-
-def _radius(jacobians: Tensor) -> Tensor:
-    found = [torch.linalg.eigvals(product).abs().max() for product in _products(jacobians)]
-    return torch.stack(found).to(jacobians.dtype)
 
 
 def _determinants(jacobians: Tensor) -> Tensor:
     return torch.linalg.det(jacobians).abs().cumprod(0)
 
 
-def _frobenius(jacobians: Tensor) -> Tensor:
-    return torch.stack([product.norm() for product in _products(jacobians)])
-
-
 def _norms_cases() -> list[Case]:
-    draw = Draw(75)
+    draw = RandomInputs(75)
     turns = torch.tensor([[[0.0, 2.0], [0.0, 0.0]], [[0.0, 0.0], [3.0, 0.0]]], dtype=torch.float64)
     return [
         Case((turns,), "the example"),
@@ -61,6 +48,7 @@ PRODUCT_NORMS = Exercise(
     name="product-norms",
     title="Follow the norm of a gradient",
     chapter="history",
+    level=2,
     reference=_product_norms,
     cases=_norms_cases,
     tested="one step, one unit, matrices that do not commute, both dtypes",
@@ -72,7 +60,9 @@ PRODUCT_NORMS = Exercise(
     ),
     mistakes=(
         Mistake(
-            "wrong-side", _wrong_side, "You put the later Jacobian on the right. The chain rule puts it on the left."
+            "wrong-side",
+            Edit("jacobian @ product", "product @ jacobian", of=_products),
+            "You put the later Jacobian on the right. The chain rule puts it on the left.",
         ),
         Mistake(
             "norm-of-each",
@@ -80,58 +70,29 @@ PRODUCT_NORMS = Exercise(
             "You multiplied the norms of the single matrices. That is the bound, not the norm of the product.",
         ),
         Mistake(
-            "eigenvalues", _radius, "You took eigenvalues. The most a matrix lengthens a vector is a singular value."
+            "eigenvalues",
+            Edit("torch.linalg.matrix_norm(product, 2)", "torch.linalg.eigvals(product).abs().max()"),
+            "You took eigenvalues. The most a matrix lengthens a vector is a singular value.",
         ),
         Mistake("determinants", _determinants, "You multiplied determinants. They measure volumes, not lengths."),
         Mistake(
             "frobenius",
-            _frobenius,
+            Edit("torch.linalg.matrix_norm(product, 2)", "product.norm()"),
             "You took the root of the sum of all squares. Asked for is the largest singular value.",
         ),
     ),
 )
 
 
-def _backward(states: Tensor, w_h: Tensor, gradient: Tensor, *, slope: bool = True, side: bool = True) -> Tensor:
+def _rnn_backward(states: Tensor, w_h: Tensor, gradient: Tensor) -> Tensor:
     found = [gradient]
     for h in reversed(states[1:]):
-        scaled = found[-1] * (1 - h**2) if slope else found[-1]
-        found.append(scaled @ w_h if side else w_h @ scaled)
-    return torch.stack(found[::-1])
-
-
-def _rnn_backward(states: Tensor, w_h: Tensor, gradient: Tensor) -> Tensor:
-    return _backward(states, w_h, gradient)
-
-
-def _no_slope(states: Tensor, w_h: Tensor, gradient: Tensor) -> Tensor:
-    return _backward(states, w_h, gradient, slope=False)
-
-
-def _not_transposed(states: Tensor, w_h: Tensor, gradient: Tensor) -> Tensor:
-    return _backward(states, w_h, gradient, side=False)
-
-
-def _earlier_slope(states: Tensor, w_h: Tensor, gradient: Tensor) -> Tensor:
-    found = [gradient]
-    for h in reversed(states[:-1]):
         found.append((found[-1] * (1 - h**2)) @ w_h)
     return torch.stack(found[::-1])
 
 
-def _slope_after(states: Tensor, w_h: Tensor, gradient: Tensor) -> Tensor:
-    found = [gradient]
-    for h in reversed(states[1:]):
-        found.append((found[-1] @ w_h) * (1 - h**2))
-    return torch.stack(found[::-1])
-
-
-def _from_the_front(states: Tensor, w_h: Tensor, gradient: Tensor) -> Tensor:
-    return _backward(states, w_h, gradient).flip(0)
-
-
 def _backward_cases() -> list[Case]:
-    draw = Draw(76)
+    draw = RandomInputs(76)
 
     def case(t: int, d: int, note: str = "", dtype: torch.dtype = torch.float64, scale: float = 1.0) -> Case:
         states = draw.normal(t, d, dtype=dtype).tanh()
@@ -153,6 +114,7 @@ RNN_BACKWARD = Exercise(
     name="rnn-backward",
     title="Go backward through time",
     chapter="history",
+    level=3,
     reference=_rnn_backward,
     cases=_backward_cases,
     tested="one step, seven steps, a matrix that is not symmetric, both dtypes",
@@ -163,16 +125,26 @@ RNN_BACKWARD = Exercise(
         "put the results in the order of the steps.",
     ),
     mistakes=(
-        Mistake("no-slope", _no_slope, "You left out the derivative of tanh, 1 - h^2."),
+        Mistake("no-slope", Edit(" * (1 - h**2)", ""), "You left out the derivative of tanh, 1 - h^2."),
         Mistake(
-            "not-transposed", _not_transposed, "Going back, a row is multiplied by w_h, or a column by its transpose."
+            "not-transposed",
+            Edit("(found[-1] * (1 - h**2)) @ w_h", "w_h @ (found[-1] * (1 - h**2))"),
+            "Going back, a row is multiplied by w_h, or a column by its transpose.",
         ),
         Mistake(
-            "earlier-slope", _earlier_slope, "You took 1 - h^2 from the state before the step, not from that after it."
+            "earlier-slope",
+            Edit("states[1:]", "states[:-1]"),
+            "You took 1 - h^2 from the state before the step, not from that after it.",
         ),
-        Mistake("slope-after", _slope_after, "You went through the matrix before tanh. Backward, tanh comes first."),
         Mistake(
-            "from-the-front", _from_the_front, "Your gradients stand in the order of computing. Row 0 is the first."
+            "slope-after",
+            Edit("(found[-1] * (1 - h**2)) @ w_h", "(found[-1] @ w_h) * (1 - h**2)"),
+            "You went through the matrix before tanh. Backward, tanh comes first.",
+        ),
+        Mistake(
+            "from-the-front",
+            Edit("found[::-1]", "found"),
+            "Your gradients stand in the order of computing. Row 0 is the first.",
         ),
     ),
 )

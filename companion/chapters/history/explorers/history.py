@@ -1,6 +1,6 @@
 """Interactive figures on recurrent networks: a product of Jacobians, a memory cell, and an alignment.
 
-Pascanu et al. (2013), Gers et al. (2000), Bahdanau et al. (2015). Chapter: book/history.ipynb.
+Pascanu et al. (2013), Gers et al. (2000), Bahdanau et al. (2015). Chapter: book/history.
 
 The browser half repeats products of two-by-two matrices and of gates; the trained networks' numbers it looks up.
 """

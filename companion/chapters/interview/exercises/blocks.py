@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -16,53 +16,26 @@ def _cut(x: Tensor, n_heads: int) -> Tensor:
     return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
 
 
+def _norm(x: Tensor, gain: Tensor) -> Tensor:
+    return F.layer_norm(x, x.shape[-1:], gain)
+
+
+def _attended(x: Tensor, lengths: Tensor, w_qkv: Tensor, w_o: Tensor, n_heads: int) -> Tensor:
+    query, key, value = (_cut(x @ w, n_heads) for w in w_qkv)
+    real = torch.arange(x.shape[1]) < lengths[:, None]
+    scores = (query @ key.mT / math.sqrt(key.shape[-1])).masked_fill(~real[:, None, None], -torch.inf)
+    return (scores.softmax(dim=-1) @ value).transpose(1, 2).flatten(2) @ w_o
+
+
 def _encoded(
     x: Tensor, lengths: Tensor, gains: Tensor, w_qkv: Tensor, w_o: Tensor, w_1: Tensor, w_2: Tensor, n_heads: int
 ) -> Tensor:
-    return _block(x, lengths, gains, w_qkv, w_o, w_1, w_2, n_heads)
-
-
-def _block(
-    x: Tensor,
-    lengths: Tensor,
-    gains: Tensor,
-    w_qkv: Tensor,
-    w_o: Tensor,
-    w_1: Tensor,
-    w_2: Tensor,
-    n_heads: int,
-    *,
-    how: str = "right",
-) -> Tensor:
-    """Write a pre-norm encoder block with one thing changed."""
-
-    def norm(h: Tensor, place: int) -> Tensor:
-        place = 0 if how == "one gain" else place
-        return F.layer_norm(h, h.shape[-1:], gains[place])
-
-    def attend(h: Tensor) -> Tensor:
-        query, key, value = (_cut(h @ w, n_heads) for w in w_qkv)
-        scores = query @ key.mT / math.sqrt(key.shape[-1])
-        if how != "no mask":
-            real = torch.arange(x.shape[1]) < lengths[:, None]
-            scores = scores.masked_fill(~real[:, None, None], -torch.inf)
-        return (scores.softmax(dim=-1) @ value).transpose(1, 2).flatten(2) @ w_o
-
-    def feed(h: Tensor) -> Tensor:
-        return (h @ w_1 if how == "no relu" else (h @ w_1).relu()) @ w_2
-
-    if how == "post-norm":
-        x = norm(x + attend(x), 0)
-        return norm(x + feed(x), 1)
-    normed = norm(x, 0)
-    x = (normed if how == "residual of the normed" else x) + attend(normed)
-    if how == "one residual":
-        return feed(norm(x, 1))
-    return x + feed(x if how == "one norm" else norm(x, 1))
+    x = x + _attended(_norm(x, gains[0]), lengths, w_qkv, w_o, n_heads)
+    return x + (_norm(x, gains[1]) @ w_1).relu() @ w_2
 
 
 def _block_cases() -> list[Case]:
-    draw = Draw(53)
+    draw = RandomInputs(53)
 
     def block(lengths: list[int], t: int, d: int, heads: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         x, gains = draw.normal(len(lengths), t, d, dtype=dtype, scale=scale), 1 + draw.normal(2, d, dtype=dtype)
@@ -87,7 +60,7 @@ ENCODER_BLOCK = Exercise(
     name="encoder-block",
     title="Write a pre-norm encoder block",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=30,
     topic="architecture",
     reference=_encoded,
@@ -104,38 +77,42 @@ ENCODER_BLOCK = Exercise(
     mistakes=(
         Mistake(
             "post-norm",
-            lambda *given: _block(*given, how="post-norm"),
+            (
+                Edit("x + _attended(_norm(x, gains[0])", "_norm(x + _attended(x"),
+                Edit("w_o, n_heads)", "w_o, n_heads), gains[0])"),
+                Edit("x + (_norm(x, gains[1]) @ w_1).relu() @ w_2", "_norm(x + (x @ w_1).relu() @ w_2, gains[1])"),
+            ),
             "You normalised after each addition: that is post-norm, the order of 2017. Here the norm is inside the "
             "branch.",
         ),
         Mistake(
             "residual-of-the-normed",
-            lambda *given: _block(*given, how="residual of the normed"),
+            Edit("x + _attended", "_norm(x, gains[0]) + _attended"),
             "You added the branch to the normalised input. The residual path carries the input as it is.",
         ),
         Mistake(
             "second-norm-missing",
-            lambda *given: _block(*given, how="one norm"),
+            Edit("_norm(x, gains[1])", "x"),
             "The feed-forward network gets its input without the second norm.",
         ),
         Mistake(
             "second-residual-missing",
-            lambda *given: _block(*given, how="one residual"),
+            Edit("return x + ", "return "),
             "The second residual is missing: the output is the feed-forward branch alone.",
         ),
         Mistake(
             "one-gain-for-both",
-            lambda *given: _block(*given, how="one gain"),
+            Edit("gains[1]", "gains[0]"),
             "Both norms use the first gain. Each has a row of its own.",
         ),
         Mistake(
             "no-mask",
-            lambda *given: _block(*given, how="no mask"),
+            Edit(".masked_fill(~real[:, None, None], -torch.inf)", "", of=_attended),
             "Real positions look at the padding. Hide its keys.",
         ),
         Mistake(
             "no-relu",
-            lambda *given: _block(*given, how="no relu"),
+            Edit(".relu()", ""),
             "Without an activation between them the two matrices are one matrix.",
         ),
     ),

@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.definition import Case, Edit, Exercise, Mistake
 
 Pair = tuple[str, str]
 
 
-def _joined(word: Sequence[str], pair: Pair, *, how: str = "right") -> list[str]:
-    """Join a pair of neighbours wherever it stands, from the left, with one thing changed."""
+def _joined(word: Sequence[str], pair: Pair) -> list[str]:
+    """Join a pair of neighbours wherever it stands, from the left."""
     out, i = [], 0
     while i < len(word):
-        if tuple(word[i : i + 2]) == pair and not (how == "first only" and pair[0] + pair[1] in out):
+        if tuple(word[i : i + 2]) == pair:
             out.append(pair[0] + pair[1])
-            i += 1 if how == "overlapping" else 2
+            i += 2
         else:
             out.append(word[i])
             i += 1
@@ -23,25 +23,12 @@ def _joined(word: Sequence[str], pair: Pair, *, how: str = "right") -> list[str]
 
 
 def _merge_most_frequent(words: list[list[str]], counts: list[int]) -> tuple[Pair, list[list[str]]]:
-    return _learned(words, counts)
-
-
-def _learned(words: list[list[str]], counts: list[int], *, how: str = "right") -> tuple[Pair, list[list[str]]]:
-    """Find the most frequent pair and join it, with one thing changed."""
     seen: Counter[Pair] = Counter()
     for word, count in zip(words, counts, strict=True):
-        pairs = set(pairwise(word)) if how == "once a word" else list(pairwise(word))
-        for pair in pairs:
-            seen[pair] += 1 if how == "counts ignored" else count
-    if how == "across words":
-        seen = Counter(pairwise([piece for word in words for piece in word]))
-    if how == "last of equals":
-        best = max(seen, key=lambda pair: (seen[pair], pair))
-    elif how == "first seen":
-        best = max(seen, key=lambda pair: seen[pair])
-    else:
-        best = min(seen, key=lambda pair: (-seen[pair], pair))
-    return best, [_joined(word, best, how=how) for word in words]
+        for pair in pairwise(word):
+            seen[pair] += count
+    best = min(seen, key=lambda pair: (-seen[pair], pair))
+    return best, [_joined(word, best) for word in words]
 
 
 def _merge_cases() -> list[Case]:
@@ -65,7 +52,7 @@ BPE_MERGE = Exercise(
     name="bpe-merge",
     title="Learn one merge of byte-pair encoding",
     chapter="exercises",
-    tier=1,
+    level=1,
     minutes=15,
     topic="training",
     reference=_merge_most_frequent,
@@ -83,38 +70,38 @@ BPE_MERGE = Exercise(
     mistakes=(
         Mistake(
             "counts-ignored",
-            lambda *given: _learned(*given, how="counts ignored"),
+            Edit("+= count", "+= 1"),
             "Each word counts once in your answer. A word that occurs more often adds more to its pairs.",
         ),
         Mistake(
             "once-a-word",
-            lambda *given: _learned(*given, how="once a word"),
+            Edit("pairwise(word)", "set(pairwise(word))"),
             "A pair that stands twice in a word counts twice.",
         ),
         Mistake(
             "last-of-equals",
-            lambda *given: _learned(*given, how="last of equals"),
+            Edit("min(seen, key=lambda pair: (-seen[pair], pair))", "max(seen, key=lambda pair: (seen[pair], pair))"),
             "Among equally frequent pairs you took the one that sorts last.",
         ),
         Mistake(
             "first-seen",
-            lambda *given: _learned(*given, how="first seen"),
+            Edit("min(seen, key=lambda pair: (-seen[pair], pair))", "max(seen, key=seen.get)"),
             "Among equally frequent pairs you took the one that was met first. The result then depends on the order of "
             "the words.",
         ),
         Mistake(
             "first-place-only",
-            lambda *given: _learned(*given, how="first only"),
+            Edit("== pair:", "== pair and pair[0] + pair[1] not in out:", of=_joined),
             "You joined the pair at its first place in a word only.",
         ),
         Mistake(
             "overlapping",
-            lambda *given: _learned(*given, how="overlapping"),
+            Edit("i += 2", "i += 1", of=_joined),
             "After a join you moved on by one letter, so a letter was used twice.",
         ),
         Mistake(
             "across-words",
-            lambda *given: _learned(*given, how="across words"),
+            Edit("    best =", "    seen = Counter(pairwise([piece for word in words for piece in word]))\n    best ="),
             "You counted the last letter of a word with the first of the next. Pairs stand within a word.",
         ),
     ),
@@ -147,25 +134,13 @@ def _longest_first(word: str, merges: list[Pair]) -> list[str]:
     return pieces
 
 
-def _late_first(word: str, merges: list[Pair]) -> list[str]:
-    pieces = list(word)
-    while known := [pair for pair in pairwise(pieces) if pair in merges]:
-        pieces = _joined(pieces, max(known, key=merges.index))
-    return pieces
-
-
 def _one_place_each(word: str, merges: list[Pair]) -> list[str]:
     pieces = list(word)
     for pair in merges:
-        pieces = _joined(pieces, pair, how="first only")
+        if pair in (places := list(pairwise(pieces))):
+            i = places.index(pair)
+            pieces[i : i + 2] = ["".join(pair)]
     return pieces
-
-
-def _one_merge(word: str, merges: list[Pair]) -> list[str]:
-    for pair in merges:
-        if pair in pairwise(word):
-            return _joined(list(word), pair)
-    return list(word)
 
 
 def _encode_cases() -> list[Case]:
@@ -189,7 +164,7 @@ BPE_ENCODE = Exercise(
     name="bpe-encode",
     title="Encode a word with ranked merges",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=20,
     topic="training",
     reference=_encoded,
@@ -217,7 +192,7 @@ BPE_ENCODE = Exercise(
         ),
         Mistake(
             "late-merges-first",
-            _late_first,
+            Edit("min(known", "max(known"),
             "You joined the pair that was learned last. The one learned first goes first.",
         ),
         Mistake(
@@ -227,7 +202,7 @@ BPE_ENCODE = Exercise(
         ),
         Mistake(
             "one-merge-only",
-            _one_merge,
+            Edit("pieces = _joined", "return _joined"),
             "You stopped after one merge. Its result may have known neighbours.",
         ),
     ),

@@ -5,45 +5,38 @@ import math
 import torch
 from torch import Tensor
 
-from companion.practice.budget import Limits
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.budget import Budget
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
 
 def _checkpointed(x: Tensor, weights: Tensor, every: int, d_output: Tensor) -> tuple[Tensor, Tensor]:
-    return _backward(x, weights, every, d_output)
-
-
-def _backward(x: Tensor, weights: Tensor, every: int, d_output: Tensor, *, how: str = "right") -> tuple[Tensor, Tensor]:
-    """Go backward through a chain of layers with checkpoints, with one thing changed."""
     starts = range(0, len(weights), every)
     kept, h = [], x
     for i, w in enumerate(weights):
         if i in starts:
             kept.append(h)
-        h = h if how == "checkpoints not moved" and i else torch.tanh(h @ w)
+        h = torch.tanh(h @ w)
     d_weights, d = torch.zeros_like(weights), d_output
     for start in reversed(starts):
         inputs, part = [kept.pop()], weights[start : start + every]
         for w in part:
             inputs.append(torch.tanh(inputs[-1] @ w))
         for i in reversed(range(len(part))):
-            out = inputs[i + 1]
-            slope = {"slope of the input": 1 - inputs[i] ** 2, "no square": 1 - out}.get(how, 1 - out**2)
-            d_before = d if how == "no slope" else d * slope
+            d_before = d * (1 - inputs[i + 1] ** 2)
             d_weights[start + i] = inputs[i].mT @ d_before
-            d = d_before @ (part[i] if how == "not transposed" else part[i].mT)
-    return d, d_weights.flip(0) if how == "order reversed" else d_weights
+            d = d_before @ part[i].mT
+    return d, d_weights
 
 
 def _all_kept(x: Tensor, weights: Tensor, every: int, d_output: Tensor) -> tuple[Tensor, Tensor]:
-    return _backward(x, weights, len(weights), d_output)
+    return _checkpointed(x, weights, len(weights), d_output)
 
 
 def _checkpoint_cases() -> list[Case]:
-    draw = Draw(70)
+    draw = RandomInputs(70)
 
     def chain(n: int, d: int, layers: int, every: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         weights = draw.normal(layers, d, d, dtype=dtype, scale=1 / d**0.5)
@@ -61,22 +54,22 @@ def _checkpoint_cases() -> list[Case]:
     ]
 
 
-def _checkpoint_limits(x: Tensor, weights: Tensor, every: int, d_output: Tensor) -> Limits:
+def _checkpoint_budget(x: Tensor, weights: Tensor, every: int, d_output: Tensor) -> Budget:
     layers = len(weights)
     parts = -(-layers // every)
-    return Limits(held=(parts + every + 8) * x.numel() + 2 * weights.numel()) if layers >= 32 else Limits()
+    return Budget(held=(parts + every + 8) * x.numel() + 2 * weights.numel()) if layers >= 32 else Budget()
 
 
 CHECKPOINTED_BACKWARD = Exercise(
     name="checkpointed-backward",
     title="Go backward with checkpoints within a limit of memory",
     chapter="exercises",
-    tier=3,
+    level=3,
     minutes=40,
     topic="training",
     reference=_checkpointed,
     cases=_checkpoint_cases,
-    limits=_checkpoint_limits,
+    budget=_checkpoint_budget,
     tested="parts that fit and that do not, one checkpoint and one a layer, many layers within a limit, both dtypes",
     returns=("d_x", "d_weights"),
     hints=(
@@ -96,33 +89,33 @@ CHECKPOINTED_BACKWARD = Exercise(
         ),
         Mistake(
             "no-slope",
-            lambda *given: _backward(*given, how="no slope"),
+            Edit(" * (1 - inputs[i + 1] ** 2)", ""),
             "The slope of the tanh is missing on the way back.",
         ),
         Mistake(
             "slope-without-square",
-            lambda *given: _backward(*given, how="no square"),
+            Edit("inputs[i + 1] ** 2", "inputs[i + 1]"),
             "The slope of the tanh is 1 minus the square of its output.",
         ),
         Mistake(
             "slope-of-the-input",
-            lambda *given: _backward(*given, how="slope of the input"),
+            Edit("inputs[i + 1] ** 2", "inputs[i] ** 2"),
             "You took the slope from the input of the layer. It is 1 minus the square of the layer's output.",
         ),
         Mistake(
             "weight-not-transposed",
-            lambda *given: _backward(*given, how="not transposed"),
+            Edit("part[i].mT", "part[i]"),
             "On the way back through a product the weight is transposed.",
         ),
         Mistake(
             "order-reversed",
-            lambda *given: _backward(*given, how="order reversed"),
+            Edit("return d, d_weights", "return d, d_weights.flip(0)"),
             "The gradients of the weights stand in the order in which you found them, from the last layer to the "
             "first.",
         ),
         Mistake(
             "checkpoints-not-moved",
-            lambda *given: _backward(*given, how="checkpoints not moved"),
+            Edit("h = torch.tanh(h @ w)", "h = h if i else torch.tanh(h @ w)"),
             "Your checkpoints are not the inputs of their own layers: each part has to start from what reached it.",
         ),
     ),

@@ -5,9 +5,9 @@ import math
 import torch
 from torch import Tensor
 
-from companion.practice.budget import Limits
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.budget import Budget
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -15,40 +15,15 @@ F32, F64 = torch.float32, torch.float64
 def _cached_step(
     x: Tensor, keys: Tensor, values: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return _stepped(x, keys, values, w_q, w_k, w_v, w_o)
-
-
-def _stepped(
-    x: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    w_q: Tensor,
-    w_k: Tensor,
-    w_v: Tensor,
-    w_o: Tensor,
-    *,
-    how: str = "right",
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Take one step with a cache, with one thing changed."""
-    n_heads = keys.shape[1]
-    query, key, value = ((x @ w).unflatten(-1, (n_heads, -1))[:, :, None] for w in (w_q, w_k, w_v))
-    if how == "cut the other way":
-        query, key, value = ((x @ w).unflatten(-1, (-1, n_heads)).mT[:, :, None] for w in (w_q, w_k, w_v))
-    more_keys, more_values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    if how == "put in front":
-        more_keys, more_values = torch.cat([key, keys], dim=2), torch.cat([value, values], dim=2)
-    seen_keys, seen_values = (keys, values) if how == "own key missing" else (more_keys, more_values)
-    scores = query @ seen_keys.mT / (1.0 if how == "no scale" else math.sqrt(query.shape[-1]))
-    output = (scores.softmax(dim=-1) @ seen_values).flatten(1) @ w_o
-    if how == "not kept":
-        return output, keys, values
-    if how == "query kept":
-        return output, torch.cat([keys, query], dim=2), more_values
-    return output, more_keys, more_values
+    query, key, value = ((x @ w).unflatten(-1, (keys.shape[1], -1))[:, :, None] for w in (w_q, w_k, w_v))
+    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+    scores = query @ keys.mT / math.sqrt(query.shape[-1])
+    output = (scores.softmax(dim=-1) @ values).flatten(1) @ w_o
+    return output, keys, values
 
 
 def _step_cases() -> list[Case]:
-    draw = Draw(59)
+    draw = RandomInputs(59)
 
     def state(batch: int, heads: int, past: int, d_k: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         x, keys = draw.normal(batch, d, dtype=dtype), draw.normal(batch, heads, past, d_k, dtype=dtype)
@@ -73,7 +48,7 @@ CACHED_STEP = Exercise(
     name="cached-step",
     title="Take a step with a cache",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=15,
     topic="inference",
     reference=_cached_step,
@@ -91,33 +66,33 @@ CACHED_STEP = Exercise(
     mistakes=(
         Mistake(
             "own-key-missing",
-            lambda *given: _stepped(*given, how="own key missing"),
+            (Edit("@ keys.mT", "@ keys[:, :, :-1].mT"), Edit("@ values)", "@ values[:, :, :-1])")),
             "The token does not see itself: you attended before its key and value were added.",
         ),
         Mistake(
             "not-kept",
-            lambda *given: _stepped(*given, how="not kept"),
+            Edit("return output, keys, values", "return output, keys[:, :, :-1], values[:, :, :-1]"),
             "You returned the caches as they came. The next step would not know this token.",
         ),
         Mistake(
             "put-in-front",
-            lambda *given: _stepped(*given, how="put in front"),
+            (Edit("[keys, key]", "[key, keys]"), Edit("[values, value]", "[value, values]")),
             "You put the new token in front of the old ones. The output is right, since attention does not see the "
             "order; a cache in the wrong order breaks whatever depends on positions.",
         ),
         Mistake(
             "no-scale",
-            lambda *given: _stepped(*given, how="no scale"),
+            Edit(" / math.sqrt(query.shape[-1])", ""),
             "You did not divide the scores by the square root of the width of a head.",
         ),
         Mistake(
             "cut-the-other-way",
-            lambda *given: _stepped(*given, how="cut the other way"),
+            Edit("unflatten(-1, (keys.shape[1], -1))", "unflatten(-1, (-1, keys.shape[1])).mT"),
             "Your heads take every n-th number of a product. A head is a block of neighbouring numbers.",
         ),
         Mistake(
             "query-kept",
-            lambda *given: _stepped(*given, how="query kept"),
+            Edit("return output, keys", "return output, torch.cat([keys[:, :, :-1], query], dim=2)"),
             "You stored the query in place of the key.",
         ),
     ),
@@ -135,38 +110,15 @@ def _cached_decoder(
     w_1: Tensor,
     w_2: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    return _written(prompt, n_new, table, positions, w_q, w_k, w_v, w_1, w_2)
-
-
-def _written(
-    prompt: Tensor,
-    n_new: int,
-    table: Tensor,
-    positions: Tensor,
-    w_q: Tensor,
-    w_k: Tensor,
-    w_v: Tensor,
-    w_1: Tensor,
-    w_2: Tensor,
-    *,
-    how: str = "right",
-) -> tuple[Tensor, Tensor]:
-    """Write greedily with a cache a layer, with one thing changed."""
-    keys: list[list[Tensor]] = [[] for _ in w_q]
-    values: list[list[Tensor]] = [[] for _ in w_q]
+    keys, values = [[] for _ in w_q], [[] for _ in w_q]
     tokens, picked = prompt.tolist(), []
     for place in range(len(prompt) + n_new - 1):
-        where = {"first position": 0, "late position": place + 1}.get(how, place)
-        h = table[tokens[place]] + positions[min(where, len(positions) - 1)]
+        h = table[tokens[place]] + positions[place]
         for i in range(len(w_q)):
-            kept = 0 if how == "one cache" else i
-            keys[kept].append(h @ w_k[i])
-            values[kept].append(h @ w_v[i])
-            past = torch.stack(keys[kept]), torch.stack(values[kept])
-            if how == "prompt not seen" and place >= len(prompt):
-                past = past[0][len(prompt) :], past[1][len(prompt) :]
-            scores = past[0] @ (h @ w_q[i]) / (1.0 if how == "no scale" else math.sqrt(w_q.shape[-1]))
-            h = h + scores.softmax(dim=0) @ past[1]
+            keys[i].append(h @ w_k[i])
+            values[i].append(h @ w_v[i])
+            scores = torch.stack(keys[i]) @ (h @ w_q[i]) / math.sqrt(w_q.shape[-1])
+            h = h + scores.softmax(dim=0) @ torch.stack(values[i])
             h = h + (h @ w_1[i]).relu() @ w_2[i]
         if place >= len(prompt) - 1:
             picked.append(table @ h)
@@ -191,7 +143,7 @@ def _recomputed(prompt: Tensor, n_new: int, table: Tensor, positions: Tensor, *w
 
 
 def _decoder_cases() -> list[Case]:
-    draw = Draw(60)
+    draw = RandomInputs(60)
     generator = torch.Generator().manual_seed(61)
 
     def model(t: int, n_new: int, vocab: int, d: int, layers: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
@@ -217,22 +169,22 @@ def _decoder_cases() -> list[Case]:
     ]
 
 
-def _decoder_limits(prompt: Tensor, n_new: int, table: Tensor, positions: Tensor, w_q: Tensor, *rest: Tensor) -> Limits:
+def _decoder_budget(prompt: Tensor, n_new: int, table: Tensor, positions: Tensor, w_q: Tensor, *rest: Tensor) -> Budget:
     """Allow three times the products with a cache, once the text is long enough for that to matter."""
     t, (vocab, d), layers = len(prompt) + n_new, table.shape, len(w_q)
-    return Limits(work=3 * t * (layers * (7 * d * d + 2 * t * d) + vocab * d)) if n_new >= 16 else Limits()
+    return Budget(work=3 * t * (layers * (7 * d * d + 2 * t * d) + vocab * d)) if n_new >= 16 else Budget()
 
 
 CACHED_DECODER = Exercise(
     name="cached-decoder",
     title="Write with a cache in every layer",
     chapter="exercises",
-    tier=3,
+    level=3,
     minutes=45,
     topic="inference",
     reference=_cached_decoder,
     cases=_decoder_cases,
-    limits=_decoder_limits,
+    budget=_decoder_budget,
     tested="prompts of one token and more, one to three layers, a long text within a limit of work, both dtypes",
     returns=("tokens", "scores"),
     hints=(
@@ -252,28 +204,34 @@ CACHED_DECODER = Exercise(
         ),
         Mistake(
             "position-zero-again",
-            lambda *given: _written(*given, how="first position"),
+            Edit("positions[place]", "positions[0]"),
             "Each token gets position 0. With a cache only one token goes through at a time, but its place in the text "
             "is still that of the whole text.",
         ),
         Mistake(
             "position-one-late",
-            lambda *given: _written(*given, how="late position"),
+            Edit("positions[place]", "positions[place + 1]"),
             "Your positions are off by one: the first token of the prompt has position 0.",
         ),
         Mistake(
             "one-cache-for-all-layers",
-            lambda *given: _written(*given, how="one cache"),
+            Edit("[[] for _ in w_q], [[] for _ in w_q]", "[[]] * len(w_q), [[]] * len(w_q)"),
             "The layers share a cache. The keys of one layer mean nothing to another: each has its own.",
         ),
         Mistake(
             "prompt-not-seen",
-            lambda *given: _written(*given, how="prompt not seen"),
+            (
+                Edit(
+                    "        for i in", "        first = len(prompt) if place >= len(prompt) else 0\n        for i in"
+                ),
+                Edit("stack(keys[i])", "stack(keys[i][first:])"),
+                Edit("stack(values[i])", "stack(values[i][first:])"),
+            ),
             "While writing, your model sees the new tokens only. The keys of the prompt belong into the cache as well.",
         ),
         Mistake(
             "no-scale",
-            lambda *given: _written(*given, how="no scale"),
+            Edit(" / math.sqrt(w_q.shape[-1])", ""),
             "You did not divide the scores by the square root of their width.",
         ),
     ),

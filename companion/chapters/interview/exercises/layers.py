@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -15,43 +15,19 @@ def _cut(x: Tensor, n_heads: int) -> Tensor:
     return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
 
 
-def _grouped(
-    x: Tensor,
-    w_q: Tensor,
-    w_k: Tensor,
-    w_v: Tensor,
-    w_o: Tensor,
-    n_heads: int,
-    n_kv_heads: int,
-    *,
-    how: str = "right",
-) -> Tensor:
-    """Write the layer with one thing changed."""
-    query = _cut(x @ w_q, n_heads)
-    key, value = _cut(x @ w_k, n_kv_heads), _cut(x @ w_v, n_kv_heads)
-    group = n_heads // n_kv_heads
-    if how == "tiled":
-        key, value = key.repeat(1, group, 1, 1), value.repeat(1, group, 1, 1)
-    elif how == "first only":
-        key, value = (y[:, :1].expand(-1, n_heads, -1, -1) for y in (key, value))
-    else:
-        key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
-    width = {"no scale": 1, "whole width": w_q.shape[1]}.get(how, key.shape[-1])
-    scores = query @ key.mT / math.sqrt(width)
-    if how != "not causal":
-        scores = scores.masked_fill(torch.ones(x.shape[1], x.shape[1]).triu(1).bool(), -torch.inf)
-    output = scores.softmax(dim=-1) @ value
-    return (output.reshape(*x.shape[:2], -1) if how == "not swapped" else output.transpose(1, 2).flatten(2)) @ w_o
-
-
 def _grouped_query(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int, n_kv_heads: int
 ) -> Tensor:
-    return _grouped(x, w_q, w_k, w_v, w_o, n_heads, n_kv_heads)
+    query, key, value = _cut(x @ w_q, n_heads), _cut(x @ w_k, n_kv_heads), _cut(x @ w_v, n_kv_heads)
+    key, value = (y.repeat_interleave(n_heads // n_kv_heads, dim=1) for y in (key, value))
+    scores = query @ key.mT / math.sqrt(key.shape[-1])
+    later = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+    output = scores.masked_fill(later, -torch.inf).softmax(dim=-1) @ value
+    return output.transpose(1, 2).flatten(2) @ w_o
 
 
 def _grouped_cases() -> list[Case]:
-    draw = Draw(51)
+    draw = RandomInputs(51)
 
     def layer(
         batch: int, t: int, d: int, heads: int, kv: int, d_k: int, dtype: torch.dtype, scale: float = 1.0
@@ -76,7 +52,7 @@ GROUPED_QUERY = Exercise(
     name="grouped-query",
     title="Write grouped-query attention",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=20,
     topic="multi-head",
     reference=_grouped_query,
@@ -93,74 +69,50 @@ GROUPED_QUERY = Exercise(
     mistakes=(
         Mistake(
             "tiled",
-            lambda *given: _grouped(*given, how="tiled"),
+            Edit("repeat_interleave(n_heads // n_kv_heads, dim=1)", "repeat(1, n_heads // n_kv_heads, 1, 1)"),
             "Your key heads come in the order 0, 1, 0, 1. Neighbouring query heads share a key head: 0, 0, 1, 1.",
         ),
         Mistake(
             "first-head-for-all",
-            lambda *given: _grouped(*given, how="first only"),
+            Edit("y.repeat_interleave(n_heads // n_kv_heads, dim=1)", "y[:, :1].expand(-1, n_heads, -1, -1)"),
             "Every query head uses the first key head. That is multi-query attention; here each group has its own.",
         ),
         Mistake(
             "no-scale",
-            lambda *given: _grouped(*given, how="no scale"),
+            Edit(" / math.sqrt(key.shape[-1])", ""),
             "You did not divide the scores by the square root of the width of a head.",
         ),
         Mistake(
             "scaled-by-all-heads",
-            lambda *given: _grouped(*given, how="whole width"),
+            Edit("key.shape[-1]", "w_q.shape[1]"),
             "You divided by the root of the width of all heads together. A score sums over the width of one head.",
         ),
         Mistake(
             "not-causal",
-            lambda *given: _grouped(*given, how="not causal"),
+            Edit(".masked_fill(later, -torch.inf)", ""),
             "A position still sees the later ones: the causal mask is missing.",
         ),
         Mistake(
             "heads-not-swapped-back",
-            lambda *given: _grouped(*given, how="not swapped"),
+            Edit("output.transpose(1, 2).flatten(2)", "output.reshape(*x.shape[:2], -1)"),
             "You reshaped before you swapped heads and positions back. The numbers of one position end up in several.",
         ),
     ),
 )
 
 
-def _cross(
-    x: Tensor,
-    memory: Tensor,
-    lengths: Tensor,
-    w_q: Tensor,
-    w_k: Tensor,
-    w_v: Tensor,
-    w_o: Tensor,
-    n_heads: int,
-    *,
-    how: str = "right",
-) -> Tensor:
-    """Attend to a source with one thing changed."""
-    query, key, value = _cut(x @ w_q, n_heads), _cut(memory @ w_k, n_heads), _cut(memory @ w_v, n_heads)
-    scores = query @ key.mT / math.sqrt(w_q.shape[1] if how == "whole width" else key.shape[-1])
-    real = torch.arange(memory.shape[1]) < lengths[:, None] + (how == "off by one")
-    if how == "two axes":
-        return ((scores.masked_fill(~real, -torch.inf)).softmax(-1) @ value).transpose(1, 2).flatten(2) @ w_o
-    if how not in ("no mask", "after"):
-        scores = scores.masked_fill(~real[:, None, None], -torch.inf)
-    if how == "causal":
-        later = torch.arange(scores.shape[-1]) > torch.arange(scores.shape[-2])[:, None]
-        scores = scores.masked_fill(later, -torch.inf)
-    weights = scores.softmax(dim=-1)
-    weights = weights * real[:, None, None] if how == "after" else weights
-    return (weights @ value).transpose(1, 2).flatten(2) @ w_o
-
-
 def _cross_attention(
     x: Tensor, memory: Tensor, lengths: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int
 ) -> Tensor:
-    return _cross(x, memory, lengths, w_q, w_k, w_v, w_o, n_heads)
+    query, key, value = _cut(x @ w_q, n_heads), _cut(memory @ w_k, n_heads), _cut(memory @ w_v, n_heads)
+    scores = query @ key.mT / math.sqrt(key.shape[-1])
+    real = torch.arange(memory.shape[1]) < lengths[:, None]
+    weights = scores.masked_fill(~real[:, None, None], -torch.inf).softmax(dim=-1)
+    return (weights @ value).transpose(1, 2).flatten(2) @ w_o
 
 
 def _cross_cases() -> list[Case]:
-    draw = Draw(52)
+    draw = RandomInputs(52)
 
     def pair(
         lengths: list[int], t_q: int, t_k: int, d: int, heads: int, dtype: torch.dtype, scale: float = 1.0
@@ -194,7 +146,7 @@ CROSS_ATTENTION = Exercise(
     name="cross-attention",
     title="Attend to a padded source",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=20,
     topic="architecture",
     reference=_cross_attention,
@@ -211,33 +163,36 @@ CROSS_ATTENTION = Exercise(
     mistakes=(
         Mistake(
             "no-mask",
-            lambda *given: _cross(*given, how="no mask"),
+            Edit(".masked_fill(~real[:, None, None], -torch.inf)", ""),
             "The padding of the source is looked at. Its keys have to be hidden.",
         ),
         Mistake(
             "mask-after-softmax",
-            lambda *given: _cross(*given, how="after"),
+            Edit(
+                ".masked_fill(~real[:, None, None], -torch.inf).softmax(dim=-1)",
+                ".softmax(dim=-1) * real[:, None, None]",
+            ),
             "Your mask acts after the softmax: the padding has taken its share, and the rows no longer sum to 1.",
         ),
         Mistake(
             "off-by-one",
-            lambda *given: _cross(*given, how="off by one"),
+            Edit("< lengths", "<= lengths"),
             "One position of padding still counts as real. Positions begin at 0, lengths at 1.",
         ),
         Mistake(
             "two-axes",
-            lambda *given: _cross(*given, how="two axes"),
+            Edit("real[:, None, None]", "real"),
             "Your mask of shape (batch, t_k) meets the scores as (queries, keys). It needs an axis for the heads and "
             "one for the queries between its own two.",
         ),
         Mistake(
             "causal",
-            lambda *given: _cross(*given, how="causal"),
+            Edit("~real[:, None, None]", "~(real[:, None, None] & torch.ones_like(scores, dtype=torch.bool).tril())"),
             "You hid later positions of the source. The source is known as a whole before the first token is written.",
         ),
         Mistake(
             "scaled-by-all-heads",
-            lambda *given: _cross(*given, how="whole width"),
+            Edit("key.shape[-1]", "w_q.shape[1]"),
             "You divided by the root of the width of all heads together. A score sums over the width of one head.",
         ),
     ),

@@ -3,31 +3,19 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
 
 def _lora(x: Tensor, weight: Tensor, a: Tensor, b: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
-    return _adapted(x, weight, a, b, alpha)
-
-
-def _adapted(
-    x: Tensor, weight: Tensor, a: Tensor, b: Tensor, alpha: float, *, how: str = "right"
-) -> tuple[Tensor, Tensor]:
-    """Run and merge an adapter, with one thing changed."""
-    scale = {"no rank": alpha, "no scale": 1.0, "times rank": alpha * a.shape[1]}.get(how, alpha / a.shape[1])
-    output = x @ weight + x @ a @ b * scale
-    if how == "adapter alone":
-        output = x @ a @ b * scale
-    if how == "merged without scale":
-        return output, weight + a @ b
-    return output, a @ b * scale if how == "only the change" else weight + a @ b * scale
+    scale = alpha / a.shape[1]
+    return x @ weight + x @ a @ b * scale, weight + a @ b * scale
 
 
 def _lora_cases() -> list[Case]:
-    draw = Draw(68)
+    draw = RandomInputs(68)
 
     def layer(n: int, d_in: int, d_out: int, rank: int, alpha: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         x, weight = draw.normal(n, d_in, dtype=dtype, scale=scale), draw.normal(d_in, d_out, dtype=dtype)
@@ -50,7 +38,7 @@ LORA = Exercise(
     name="lora",
     title="Run a low-rank adapter, and merge it",
     chapter="exercises",
-    tier=1,
+    level=1,
     minutes=10,
     topic="variants",
     reference=_lora,
@@ -68,28 +56,28 @@ LORA = Exercise(
     mistakes=(
         Mistake(
             "not-divided-by-rank",
-            lambda *given: _adapted(*given, how="no rank"),
+            Edit("alpha / a.shape[1]", "alpha"),
             "You multiply by alpha and do not divide by the rank.",
         ),
-        Mistake("no-scale", lambda *given: _adapted(*given, how="no scale"), "Alpha has no effect in your answer."),
+        Mistake("no-scale", Edit("alpha / a.shape[1]", "1.0"), "Alpha has no effect in your answer."),
         Mistake(
             "multiplied-by-rank",
-            lambda *given: _adapted(*given, how="times rank"),
+            Edit("alpha / a.shape[1]", "alpha * a.shape[1]"),
             "You multiply by the rank. It divides alpha.",
         ),
         Mistake(
             "adapter-alone",
-            lambda *given: _adapted(*given, how="adapter alone"),
+            Edit("x @ weight + ", ""),
             "Your output is the adapter's part alone. The frozen weight still does its work.",
         ),
         Mistake(
             "merged-without-scale",
-            lambda *given: _adapted(*given, how="merged without scale"),
+            Edit("weight + a @ b * scale", "weight + a @ b"),
             "The scale is missing where you merge, so the merged weight gives another output than the adapter.",
         ),
         Mistake(
             "only-the-change",
-            lambda *given: _adapted(*given, how="only the change"),
+            Edit("weight + a @ b * scale", "a @ b * scale"),
             "Your merged weight is the change alone. Add it to the frozen weight.",
         ),
     ),
@@ -98,46 +86,23 @@ LORA = Exercise(
 BETAS, EPS = (0.9, 0.999), 1e-8
 
 
+def _change(gradient: Tensor, m: Tensor, v: Tensor, step: int, rate: float) -> Tensor:
+    first = BETAS[0] * m + (1 - BETAS[0]) * gradient
+    second = BETAS[1] * v + (1 - BETAS[1]) * gradient**2
+    first, second = first / (1 - BETAS[0] ** step), second / (1 - BETAS[1] ** step)
+    return rate * first / (second.sqrt() + EPS)
+
+
 def _adamw(
     weight: Tensor, gradient: Tensor, m: Tensor, v: Tensor, step: int, rate: float, decay: float
 ) -> tuple[Tensor, Tensor]:
-    return _both(weight, gradient, m, v, step, rate, decay)
-
-
-def _both(
-    weight: Tensor,
-    gradient: Tensor,
-    m: Tensor,
-    v: Tensor,
-    step: int,
-    rate: float,
-    decay: float,
-    *,
-    how: str = "right",
-) -> tuple[Tensor, Tensor]:
-    """Take one step with decoupled decay and one with an L2 term, with one thing changed."""
-
-    def moved(g: Tensor) -> Tensor:
-        first, second = (b * old + (1 - b) * new for b, old, new in zip(BETAS, (m, v), (g, g * g), strict=True))
-        if how != "not corrected":
-            first, second = first / (1 - BETAS[0] ** step), second / (1 - BETAS[1] ** step)
-        return rate * first / ((second + EPS).sqrt() if how == "epsilon inside" else second.sqrt() + EPS)
-
-    shrunk = weight * (1 - decay if how == "no rate" else 1 - rate * decay)
-    shrunk = weight * (1 + rate * decay) if how == "grown" else shrunk
-    decoupled = shrunk - moved(gradient)
-    coupled = weight - moved(gradient + decay * weight)
-    if how == "both coupled":
-        decoupled = coupled
-    if how == "both decoupled":
-        coupled = decoupled
-    if how == "decayed after":
-        decoupled = (weight - moved(gradient)) * (1 - rate * decay)
-    return (coupled, decoupled) if how == "swapped" else (decoupled, coupled)
+    decoupled = weight * (1 - rate * decay) - _change(gradient, m, v, step, rate)
+    coupled = weight - _change(gradient + decay * weight, m, v, step, rate)
+    return decoupled, coupled
 
 
 def _adamw_cases() -> list[Case]:
-    draw = Draw(69)
+    draw = RandomInputs(69)
 
     def state(n: int, step: int, rate: float, decay: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         weight, gradient, m = (draw.normal(n, dtype=dtype, scale=s) for s in (scale, 1.0, 0.1))
@@ -162,7 +127,7 @@ ADAMW_STEP = Exercise(
     name="adamw-step",
     title="Decay weights inside and outside Adam",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=20,
     topic="training",
     reference=_adamw,
@@ -180,44 +145,47 @@ ADAMW_STEP = Exercise(
     mistakes=(
         Mistake(
             "both-coupled",
-            lambda *given: _both(*given, how="both coupled"),
+            Edit("return decoupled, coupled", "return coupled, coupled"),
             "Your decoupled step still has the decay in the gradient: it is divided by the root of the second mean, so "
             "weights with large gradients hardly decay.",
         ),
         Mistake(
             "both-decoupled",
-            lambda *given: _both(*given, how="both decoupled"),
+            Edit("return decoupled, coupled", "return decoupled, decoupled"),
             "Your coupled step shrinks the weight directly. With an L2 term the decay is a part of the gradient.",
         ),
         Mistake(
             "rate-missing",
-            lambda *given: _both(*given, how="no rate"),
+            Edit("1 - rate * decay", "1 - decay"),
             "The decoupled decay is not multiplied by the rate.",
         ),
         Mistake(
             "grown",
-            lambda *given: _both(*given, how="grown"),
+            Edit("1 - rate * decay", "1 + rate * decay"),
             "Your weights grow: the decay is subtracted.",
         ),
         Mistake(
             "decayed-after-the-step",
-            lambda *given: _both(*given, how="decayed after"),
+            Edit(
+                "weight * (1 - rate * decay) - _change(gradient, m, v, step, rate)",
+                "(weight - _change(gradient, m, v, step, rate)) * (1 - rate * decay)",
+            ),
             "You shrink the weight after the step, and so the step as well. The decay uses the old weight.",
         ),
         Mistake(
             "not-corrected",
-            lambda *given: _both(*given, how="not corrected"),
+            Edit("first / (1 - BETAS[0] ** step), second / (1 - BETAS[1] ** step)", "first, second", of=_change),
             "The running means begin at zero and are too small at first: the correction is missing.",
         ),
         Mistake(
             "epsilon-under-the-root",
-            lambda *given: _both(*given, how="epsilon inside"),
+            Edit("second.sqrt() + EPS", "(second + EPS).sqrt()", of=_change),
             "Your epsilon stands under the root, where it is ten thousand times as much. Small gradients then hardly "
             "move the weight.",
         ),
         Mistake(
             "swapped",
-            lambda *given: _both(*given, how="swapped"),
+            Edit("return decoupled, coupled", "return coupled, decoupled"),
             "The two results have changed places: the decoupled one comes first.",
         ),
     ),

@@ -1,21 +1,15 @@
 """Drill on the memory of training: ``training-memory``."""
 
-from companion.practice.definition import Case, Exercise, Mistake
-
-
-def _bytes(frozen: int, trained: int, mixed: bool, *, how: str = "right") -> tuple[int, int, int]:
-    """Count bytes with one thing changed."""
-    total, half = frozen + trained, 2 if mixed else 4
-    moments = 4 if how == "one moment" else 8
-    masters = 4 if mixed and how != "no masters" else 0
-    moved = total if how == "frozen optimised" else trained
-    gradients = (total if how == "frozen gradients" else trained) * (4 if how == "full gradients" else half)
-    state = moved * moments + (total if how == "copy of all" else moved) * masters
-    return total * (4 if how == "full weights" else half), gradients, state
+from companion.practice.definition import Case, Edit, Exercise, Mistake
 
 
 def _training_memory(frozen: int, trained: int, mixed: bool) -> tuple[int, int, int]:
-    return _bytes(frozen, trained, mixed)
+    size = 2 if mixed else 4
+    weights = (frozen + trained) * size
+    gradients = trained * size
+    means = trained * 8  # two in float32
+    copies = trained * 4 if mixed else 0  # in float32
+    return weights, gradients, means + copies
 
 
 def _memory_cases() -> list[Case]:
@@ -34,7 +28,7 @@ TRAINING_MEMORY = Exercise(
     name="training-memory",
     title="Count the bytes of a training run",
     chapter="exercises",
-    tier=1,
+    level=1,
     minutes=10,
     topic="complexity",
     reference=_training_memory,
@@ -51,32 +45,35 @@ TRAINING_MEMORY = Exercise(
     mistakes=(
         Mistake(
             "no-float32-copy",
-            lambda *given: _bytes(*given, how="no masters"),
+            Edit("means + copies", "means"),
             "In mixed precision the optimiser works on a float32 copy of the trained weights. It is missing.",
         ),
         Mistake(
             "frozen-have-gradients",
-            lambda *given: _bytes(*given, how="frozen gradients"),
+            Edit("gradients = trained", "gradients = (frozen + trained)"),
             "You count gradients of frozen parameters. They have none.",
         ),
         Mistake(
             "frozen-are-optimised",
-            lambda *given: _bytes(*given, how="frozen optimised"),
+            (
+                Edit("means = trained", "means = (frozen + trained)"),
+                Edit("copies = trained", "copies = (frozen + trained)"),
+            ),
             "The optimiser keeps nothing for a frozen parameter.",
         ),
         Mistake(
             "one-moment",
-            lambda *given: _bytes(*given, how="one moment"),
+            Edit("trained * 8", "trained * 4"),
             "Adam keeps two running means: one of the gradients, one of their squares.",
         ),
         Mistake(
             "copy-of-all",
-            lambda *given: _bytes(*given, how="copy of all"),
+            Edit("copies = trained", "copies = (frozen + trained)"),
             "You count a float32 copy of frozen weights as well. They never change, so the 2 bytes are enough.",
         ),
         Mistake(
             "full-weights",
-            lambda *given: _bytes(*given, how="full weights"),
+            Edit("(frozen + trained) * size", "(frozen + trained) * 4"),
             "In mixed precision the weights of the passes have 2 bytes each.",
         ),
     ),

@@ -3,39 +3,20 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
 
 def _perplexity(losses: Tensor, real: Tensor, n_bytes: int) -> tuple[Tensor, Tensor]:
-    return _judged(losses, real, n_bytes)
-
-
-def _judged(losses: Tensor, real: Tensor, n_bytes: int, *, how: str = "right") -> tuple[Tensor, Tensor]:
-    """Turn losses into the two measures, with one thing changed."""
     kept = losses[real]
-    total, mean = kept.sum(), kept.mean()
-    if how == "padding counted":
-        total, mean = losses.sum(), losses.mean()
-    if how == "mean of rows":
-        mean = ((losses * real).sum(1) / real.sum(1)).mean()
-    nat = torch.log(torch.tensor(2.0, dtype=losses.dtype))
-    bits = total / n_bytes / nat
-    if how == "nats":
-        bits = total / n_bytes
-    if how == "per token":
-        bits = mean / nat
-    if how == "multiplied":
-        bits = total / n_bytes * nat
-    if how == "mean of powers":
-        return kept.exp().mean(), bits
-    return (2**mean if how == "two to the mean" else mean.exp()), bits
+    bit = torch.tensor(2.0, dtype=losses.dtype).log()  # in nats
+    return kept.mean().exp(), kept.sum() / n_bytes / bit
 
 
 def _perplexity_cases() -> list[Case]:
-    draw = Draw(66)
+    draw = RandomInputs(66)
 
     def batch(lengths: list[int], n_bytes: int, junk: float = 1.0) -> tuple:
         t = max(lengths) + 1
@@ -59,7 +40,7 @@ PERPLEXITY = Exercise(
     name="perplexity",
     title="Turn losses into perplexity and bits per byte",
     chapter="exercises",
-    tier=1,
+    level=1,
     minutes=10,
     topic="training",
     reference=_perplexity,
@@ -77,37 +58,37 @@ PERPLEXITY = Exercise(
     mistakes=(
         Mistake(
             "padding-counted",
-            lambda *given: _judged(*given, how="padding counted"),
+            Edit("losses[real]", "losses"),
             "The losses of the padding take part in your answer.",
         ),
         Mistake(
             "mean-of-rows",
-            lambda *given: _judged(*given, how="mean of rows"),
+            Edit("kept.mean()", "((losses * real).sum(dim=1) / real.sum(dim=1)).mean()"),
             "You averaged each row and then the rows: a token of a short row then counts more.",
         ),
         Mistake(
             "two-to-the-mean",
-            lambda *given: _judged(*given, how="two to the mean"),
+            Edit("kept.mean().exp()", "2 ** kept.mean()"),
             "You raised 2 to the mean loss. The losses are natural logarithms.",
         ),
         Mistake(
             "mean-of-powers",
-            lambda *given: _judged(*given, how="mean of powers"),
+            Edit("kept.mean().exp()", "kept.exp().mean()"),
             "You exponentiated each loss and then averaged. The mean comes first: perplexity is a geometric mean.",
         ),
         Mistake(
             "nats",
-            lambda *given: _judged(*given, how="nats"),
+            Edit(" / bit", ""),
             "Your second number is in nats per byte. A bit is ln 2 nats.",
         ),
         Mistake(
             "multiplied-by-ln-2",
-            lambda *given: _judged(*given, how="multiplied"),
+            Edit("/ bit", "* bit"),
             "You multiplied by ln 2. A bit is less than a nat, so the number in bits is larger.",
         ),
         Mistake(
             "per-token",
-            lambda *given: _judged(*given, how="per token"),
+            Edit("kept.sum() / n_bytes", "kept.mean()"),
             "Your second number is in bits per token. It then depends on how the text is cut into tokens.",
         ),
     ),
@@ -117,33 +98,10 @@ PERPLEXITY = Exercise(
 def _mask_tokens(
     tokens: Tensor, special: Tensor, chance: Tensor, action: Tensor, other: Tensor, mask_id: int
 ) -> tuple[Tensor, Tensor]:
-    return _corrupted(tokens, special, chance, action, other, mask_id)
-
-
-def _corrupted(
-    tokens: Tensor,
-    special: Tensor,
-    chance: Tensor,
-    action: Tensor,
-    other: Tensor,
-    mask_id: int,
-    *,
-    how: str = "right",
-) -> tuple[Tensor, Tensor]:
-    """Corrupt tokens for a masked language model, with one thing changed."""
-    picked = chance < 0.15
-    picked = picked if how == "special masked" else picked & ~special
-    hide, change = action < 0.8, (action >= 0.8) & (action < 0.9)
-    if how == "shares of all":
-        hide, change = chance < 0.8 * 0.15, chance >= 0.9 * 0.15
-    if how == "always hidden":
-        hide, change = torch.ones_like(hide), torch.zeros_like(change)
-    if how == "swapped":
-        change = action >= 0.9
-    inputs = torch.where(picked & hide, mask_id, tokens)
-    inputs = torch.where(picked & change, other, inputs)
-    said = {"all labelled": torch.ones_like(picked), "changed only": inputs != tokens}.get(how, picked)
-    return inputs, torch.where(said, inputs if how == "inputs as labels" else tokens, -100)
+    picked = (chance < 0.15) & ~special
+    inputs = torch.where(picked & (action < 0.8), mask_id, tokens)
+    inputs = torch.where(picked & (action >= 0.8) & (action < 0.9), other, inputs)
+    return inputs, torch.where(picked, tokens, -100)
 
 
 def _mask_cases() -> list[Case]:
@@ -178,7 +136,7 @@ MASK_TOKENS = Exercise(
     name="mask-tokens",
     title="Corrupt tokens for a masked language model",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=15,
     topic="training",
     reference=_mask_tokens,
@@ -196,33 +154,36 @@ MASK_TOKENS = Exercise(
     mistakes=(
         Mistake(
             "special-tokens-masked",
-            lambda *given: _corrupted(*given, how="special masked"),
+            Edit(" & ~special", ""),
             "Special tokens are picked too. They carry no text, and there is nothing to learn from them.",
         ),
         Mistake(
             "labels-everywhere",
-            lambda *given: _corrupted(*given, how="all labelled"),
+            Edit("torch.where(picked, tokens, -100)", "tokens"),
             "Every token has a label. The model would be trained to copy what it sees.",
         ),
         Mistake(
             "labels-where-changed",
-            lambda *given: _corrupted(*given, how="changed only"),
+            Edit("torch.where(picked, tokens, -100)", "torch.where(inputs != tokens, tokens, -100)"),
             "Picked tokens that were left as they are have no label in your answer. They are what teaches the model to "
             "keep a right token.",
         ),
         Mistake(
             "always-hidden",
-            lambda *given: _corrupted(*given, how="always hidden"),
+            (
+                Edit("picked & (action < 0.8)", "picked"),
+                Edit("torch.where(picked & (action >= 0.8) & (action < 0.9), other, inputs)", "inputs"),
+            ),
             "Every picked token is hidden. One in ten is replaced and one in ten stays.",
         ),
         Mistake(
             "replaced-and-kept-swapped",
-            lambda *given: _corrupted(*given, how="swapped"),
+            Edit("(action >= 0.8) & (action < 0.9)", "(action >= 0.9)"),
             "You replace where `action` is 0.9 or more. Between 0.8 and 0.9 a token is replaced, above it stays.",
         ),
         Mistake(
             "corrupted-labels",
-            lambda *given: _corrupted(*given, how="inputs as labels"),
+            Edit("torch.where(picked, tokens, -100)", "torch.where(picked, inputs, -100)"),
             "Your labels are the corrupted tokens. The model has to say the true ones.",
         ),
     ),

@@ -4,62 +4,43 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from companion.practice.budget import Limits
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw, Stream
+from companion.practice.budget import Budget
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import ChunkStream, RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
 
-def _stream_softmax(stream: Stream, d_v: int) -> Tensor:
-    return _read(stream, d_v)
-
-
-def _read(stream: Stream, d_v: int, *, how: str = "right") -> Tensor:
-    """Average the values of a stream with softmax weights, with one thing changed."""
-    top = total = output = None
+def _stream_softmax(stream: ChunkStream, d_v: int) -> Tensor:
+    top, total, output = torch.tensor(-torch.inf), 0.0, 0.0
     for scores, values in stream:
-        if how == "no shift":
-            new, old = torch.zeros_like(scores.max()), 1.0
-        else:
-            new = scores.max() if top is None else torch.maximum(top, scores.max())
-            old = 0.0 if top is None else (top - new).exp()
-        if how == "first maximum" and top is not None:
-            new, old = top, 1.0
-        if how == "chunk maximum" and top is not None:
-            new, old = scores.max(), (top - scores.max()).exp()
-        if how == "from zero":
-            new = new.clamp(min=0.0)
-            old = 1.0 if top is None else (top - new).exp()
-        old = 1.0 if how == "not rescaled" else old
+        new = torch.maximum(top, scores.max())
+        shrink = (top - new).exp()
         powers = (scores - new).exp()
-        part = powers @ values
-        if how == "chunks averaged":
-            part, powers, old = (
-                part / powers.sum() / len(stream),
-                torch.ones_like(scores) / len(stream) / len(scores),
-                1.0,
-            )
-        total = powers.sum() if total is None else total * old + powers.sum()
-        output = part if output is None else output * old + part
+        total = total * shrink + powers.sum()
+        output = output * shrink + powers @ values
         top = new
-    return output if how == "not divided" else output / total
+    return output / total
 
 
-def _all_kept(stream: Stream, d_v: int) -> Tensor:
+def _chunks_averaged(stream: ChunkStream, d_v: int) -> Tensor:
+    return sum(scores.softmax(dim=0) @ values for scores, values in stream) / len(stream)
+
+
+def _all_kept(stream: ChunkStream, d_v: int) -> Tensor:
     scores, values = (torch.cat(parts) for parts in zip(*stream, strict=True))
     return scores.softmax(dim=0) @ values
 
 
 def _stream_cases() -> list[Case]:
-    draw = Draw(65)
+    draw = RandomInputs(65)
 
     def stream(t: int, d_v: int, chunk: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
-        return Stream(draw.normal(t, dtype=dtype, scale=scale), draw.normal(t, d_v, dtype=dtype), chunk), d_v
+        return ChunkStream(draw.normal(t, dtype=dtype, scale=scale), draw.normal(t, d_v, dtype=dtype), chunk), d_v
 
-    by_hand = Stream(torch.tensor([0.0, 0.0, 2.0]).exp().log(), torch.tensor([[0.0], [4.0], [0.0]]), 2)
-    rising = Stream(torch.arange(0.0, 900.0, 100.0, dtype=F64), draw.normal(9, 3), 2)
-    low = Stream(torch.arange(-2600.0, -800.0, 200.0, dtype=F64), torch.eye(9, 2, dtype=F64) + 1, 2)
+    by_hand = ChunkStream(torch.tensor([0.0, 0.0, 2.0]).exp().log(), torch.tensor([[0.0], [4.0], [0.0]]), 2)
+    rising = ChunkStream(torch.arange(0.0, 900.0, 100.0, dtype=F64), draw.normal(9, 3), 2)
+    low = ChunkStream(torch.arange(-2600.0, -800.0, 200.0, dtype=F64), torch.eye(9, 2, dtype=F64) + 1, 2)
     return [
         Case((by_hand, 1), "the example"),
         Case(stream(4, 2, 4, F64), "one chunk"),
@@ -73,20 +54,20 @@ def _stream_cases() -> list[Case]:
     ]
 
 
-def _stream_limits(stream: Stream, d_v: int) -> Limits:
-    return Limits(held=60 * (d_v + 2)) if len(stream) > 100 else Limits()
+def _stream_budget(stream: ChunkStream, d_v: int) -> Budget:
+    return Budget(held=60 * (d_v + 2)) if len(stream) > 100 else Budget()
 
 
 STREAM_SOFTMAX = Exercise(
     name="stream-softmax",
     title="Average a stream with softmax weights",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=20,
     topic="complexity",
     reference=_stream_softmax,
     cases=_stream_cases,
-    limits=_stream_limits,
+    budget=_stream_budget,
     tested="one chunk and many, single positions, rising and large scores, a long stream within a limit, both dtypes",
     hints=(
         "You see each chunk once and cannot keep it. Which numbers, as few as possible, tell all that is needed about "
@@ -105,38 +86,38 @@ STREAM_SOFTMAX = Exercise(
         ),
         Mistake(
             "no-shift",
-            lambda *given: _read(*given, how="no shift"),
+            Edit("torch.maximum(top, scores.max())", "torch.tensor(0.0)"),
             "You exponentiated the scores as they are. Large ones overflow, or all of them underflow to 0.",
         ),
         Mistake(
             "first-maximum",
-            lambda *given: _read(*given, how="first maximum"),
+            Edit("torch.maximum(top, scores.max())", "scores.max() if top == -torch.inf else top"),
             "You subtract the largest score of the first chunk all the way. A later score that is larger overflows.",
         ),
         Mistake(
             "maximum-of-the-chunk",
-            lambda *given: _read(*given, how="chunk maximum"),
+            Edit("torch.maximum(top, scores.max())", "scores.max()"),
             "You shift by the largest score of the chunk alone. After a chunk with larger scores the old sums are then "
             "multiplied by a huge number and overflow: keep the largest so far.",
         ),
         Mistake(
             "maximum-from-zero",
-            lambda *given: _read(*given, how="from zero"),
+            Edit("torch.tensor(-torch.inf)", "torch.tensor(0.0)"),
             "Your largest score begins at 0. Where all scores are far below, every exponential is 0.",
         ),
         Mistake(
             "not-rescaled",
-            lambda *given: _read(*given, how="not rescaled"),
+            Edit("(top - new).exp()", "1.0"),
             "The sums so far are not rescaled when a larger score arrives: the early chunks then count too much.",
         ),
         Mistake(
             "chunks-averaged",
-            lambda *given: _read(*given, how="chunks averaged"),
+            _chunks_averaged,
             "You took a softmax in each chunk and averaged. A chunk with high scores must count more.",
         ),
         Mistake(
             "not-divided",
-            lambda *given: _read(*given, how="not divided"),
+            Edit("output / total", "output"),
             "The weighted sum is not divided by the sum of the weights.",
         ),
     ),
@@ -144,23 +125,17 @@ STREAM_SOFTMAX = Exercise(
 
 
 def _recurrent(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    return _states(query, key, value)
-
-
-def _states(query: Tensor, key: Tensor, value: Tensor, *, how: str = "right") -> Tensor:
-    """Go through the positions with one state, with one thing changed."""
-    shift = 0.0 if how == "elu alone" else 1.0
-    query, key = (query, key) if how == "no map" else (F.elu(query) + shift, F.elu(key) + shift)
+    query, key = F.elu(query) + 1, F.elu(key) + 1
     state, total, rows = value.new_zeros(key.shape[1], value.shape[1]), value.new_zeros(key.shape[1]), []
-    if how == "not causal":
-        state, total = key.mT @ value, key.sum(dim=0)
     for q, k, v in zip(query, key, value, strict=True):
-        before = state, total
-        if how != "not causal":
-            state, total = state + k[:, None] * v, total + k
-        used = before if how == "own key missing" else (state, total)
-        rows.append(q @ used[0] if how == "not divided" else q @ used[0] / (q @ used[1]))
+        state, total = state + k[:, None] * v, total + k
+        rows.append(q @ state / (q @ total))
     return torch.stack(rows)
+
+
+def _not_causal(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    query, key = F.elu(query) + 1, F.elu(key) + 1
+    return query @ (key.mT @ value) / (query @ key.sum(dim=0))[:, None]
 
 
 def _by_matrix(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -175,7 +150,7 @@ def _by_all_states(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 
 def _recurrent_cases() -> list[Case]:
-    draw = Draw(64)
+    draw = RandomInputs(64)
 
     def three(t: int, d_k: int, d_v: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         query, key = (draw.normal(t, d_k, dtype=dtype) for _ in range(2))
@@ -193,21 +168,21 @@ def _recurrent_cases() -> list[Case]:
     ]
 
 
-def _recurrent_limits(query: Tensor, key: Tensor, value: Tensor) -> Limits:
+def _recurrent_budget(query: Tensor, key: Tensor, value: Tensor) -> Budget:
     (t, d_k), d_v = key.shape, value.shape[1]
-    return Limits(largest=2 * t * max(d_k, d_v), work=16 * t * (d_k + 1) * (d_v + 1)) if t >= 64 else Limits()
+    return Budget(largest=2 * t * max(d_k, d_v), work=16 * t * (d_k + 1) * (d_v + 1)) if t >= 64 else Budget()
 
 
 LINEAR_RECURRENT = Exercise(
     name="linear-recurrent",
     title="Run linear attention as a recurrent network",
     chapter="exercises",
-    tier=3,
+    level=3,
     minutes=25,
     topic="complexity",
     reference=_recurrent,
     cases=_recurrent_cases,
-    limits=_recurrent_limits,
+    budget=_recurrent_budget,
     tested="one position, sizes that differ, large values, a long text within limits, both dtypes",
     hints=(
         "Without a softmax the weighted sum over the past can be taken before the query is known. Which product of "
@@ -227,27 +202,32 @@ LINEAR_RECURRENT = Exercise(
         ),
         Mistake(
             "not-causal",
-            lambda *given: _states(*given, how="not causal"),
+            _not_causal,
             "Every position sees the sums over the whole text. A position may see itself and what came before.",
         ),
         Mistake(
             "own-key-missing",
-            lambda *given: _states(*given, how="own key missing"),
+            (
+                Edit("        rows.append(q @ state / (q @ total))\n", ""),
+                Edit(
+                    "        state, total = ", "        rows.append(q @ state / (q @ total))\n        state, total = "
+                ),
+            ),
             "A position asks before its own key and value are added; the first one then divides 0 by 0.",
         ),
         Mistake(
             "not-divided",
-            lambda *given: _states(*given, how="not divided"),
+            Edit(" / (q @ total)", ""),
             "The sum is not divided by the sum of the weights, so it grows with the text.",
         ),
         Mistake(
             "no-map",
-            lambda *given: _states(*given, how="no map"),
+            Edit("F.elu(query) + 1, F.elu(key) + 1", "query, key"),
             "Queries and keys are used as they are. A weight can then be negative, and the denominator 0.",
         ),
         Mistake(
             "elu-without-one",
-            lambda *given: _states(*given, how="elu alone"),
+            Edit("F.elu(query) + 1, F.elu(key) + 1", "F.elu(query), F.elu(key)"),
             "Your map is elu without the 1 that makes it positive.",
         ),
     ),

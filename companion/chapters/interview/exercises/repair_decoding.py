@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -25,36 +25,35 @@ def _broken_steps(x: Tensor, positions: Tensor, w_q: Tensor, w_k: Tensor, w_v: T
 
 
 def _steps(x: Tensor, positions: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
-    return _attended(x, positions, w_q, w_k, w_v)
-
-
-def _attended(
-    x: Tensor,
-    positions: Tensor,
-    w_q: Tensor,
-    w_k: Tensor,
-    w_v: Tensor,
-    *,
-    place: str = "right",
-    own: bool = True,
-    order: bool = True,
-    later: bool = False,
-) -> Tensor:
-    """Attend step by step, with each of the faults mended or not."""
-    h = x + (positions[:1] if place == "zero" else positions[: len(x)])
-    if place == "late":
-        h = x + torch.cat([positions[1 : len(x)], positions[len(x) - 1 : len(x)]])
-    query, key, value = h @ w_q, h @ w_k, h @ w_v
-    rows = []
+    keys, values = x.new_zeros(0, w_k.shape[1]), x.new_zeros(0, w_v.shape[1])
+    outputs = []
     for i in range(len(x)):
-        end = len(x) if later else i + own
-        seen = value[:end] if order else value[:end].flip(0)
-        rows.append((query[i : i + 1] @ key[:end].mT / math.sqrt(w_k.shape[1])).softmax(dim=-1) @ seen)
-    return torch.cat(rows)
+        h = x[i : i + 1] + positions[i : i + 1]
+        keys = torch.cat([keys, h @ w_k])
+        values = torch.cat([values, h @ w_v])
+        scores = (h @ w_q) @ keys.mT / math.sqrt(w_k.shape[1])
+        outputs.append(scores.softmax(dim=-1) @ values)
+    return torch.cat(outputs)
+
+
+def _all_seen(x: Tensor, positions: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
+    h = x + positions[: len(x)]
+    return ((h @ w_q) @ (h @ w_k).mT / math.sqrt(w_k.shape[1])).softmax(dim=-1) @ (h @ w_v)
+
+
+PLACE = Edit("positions[i : i + 1]", "positions[:1]")
+OWN = (  # the caches grow only after the token has looked at them
+    Edit("        keys = torch.cat([keys, h @ w_k])\n        values = torch.cat([values, h @ w_v])\n", ""),
+    Edit(
+        "@ values)\n",
+        "@ values)\n        keys = torch.cat([keys, h @ w_k])\n        values = torch.cat([values, h @ w_v])\n",
+    ),
+)
+ORDER = Edit("[values, h @ w_v]", "[h @ w_v, values]")
 
 
 def _cache_cases() -> list[Case]:
-    draw = Draw(88)
+    draw = RandomInputs(88)
 
     def text(t: int, d: int, d_k: int, d_v: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         w_q, w_k = (draw.normal(d, d_k, dtype=dtype, scale=0.5) for _ in range(2))
@@ -78,7 +77,7 @@ DEBUG_CACHE = Exercise(
     name="debug-cache",
     title="Repair a cache that loses its place",
     chapter="debugging",
-    tier=2,
+    level=2,
     minutes=25,
     topic="inference",
     reference=_steps,
@@ -96,47 +95,47 @@ DEBUG_CACHE = Exercise(
     mistakes=(
         Mistake(
             "as-given",
-            lambda *given: _attended(*given, place="zero", own=False, order=False),
+            (PLACE, *OWN, ORDER),
             "This does what the code as given does. Compare its first row with causal attention over the whole text.",
         ),
         Mistake(
             "positions-from-zero",
-            lambda *given: _attended(*given, place="zero"),
+            PLACE,
             "One fault is left: each step takes position 0 again, so the model does not know the order.",
         ),
         Mistake(
             "own-key-missing",
-            lambda *given: _attended(*given, own=False),
+            OWN,
             "One fault is left: a token attends before its own key and value are in the cache.",
         ),
         Mistake(
             "values-in-front",
-            lambda *given: _attended(*given, order=False),
+            ORDER,
             "One fault is left: keys are added behind and values in front, so a weight meets another token's value.",
         ),
         Mistake(
             "only-own-key",
-            lambda *given: _attended(*given, place="zero", order=False),
+            (PLACE, ORDER),
             "A token sees itself now. Two faults are left: the positions, and the ends at which the caches grow.",
         ),
         Mistake(
             "only-positions",
-            lambda *given: _attended(*given, own=False, order=False),
+            (*OWN, ORDER),
             "The positions are right now. Two faults are left, both in how and when the caches grow.",
         ),
         Mistake(
             "only-order",
-            lambda *given: _attended(*given, place="zero", own=False),
+            (PLACE, *OWN),
             "The caches grow at the same end now. Two faults are left: the positions, and what the token itself sees.",
         ),
         Mistake(
             "one-position-late",
-            lambda *given: _attended(*given, place="late"),
+            Edit("positions[i : i + 1]", "positions[[min(i + 1, len(x) - 1)]]"),
             "Your positions are off by one: the first token has position 0.",
         ),
         Mistake(
             "sees-the-future",
-            lambda *given: _attended(*given, later=True),
+            _all_seen,
             "Every token sees the whole text. When it is written, the tokens behind it do not exist yet.",
         ),
     ),
@@ -158,37 +157,23 @@ def _broken_next(
 def _next(
     tokens: Tensor, real: Tensor, table: Tensor, positions: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor
 ) -> Tensor:
-    return _scored(tokens, real, table, positions, w_q, w_k, w_v)
-
-
-def _scored(
-    tokens: Tensor,
-    real: Tensor,
-    table: Tensor,
-    positions: Tensor,
-    w_q: Tensor,
-    w_k: Tensor,
-    w_v: Tensor,
-    *,
-    place: str = "right",
-    hide: bool = True,
-    last: bool = True,
-) -> Tensor:
-    """Score the next token after a row padded on the left, with each fault mended or not."""
     t = tokens.shape[1]
-    where = torch.arange(t).expand_as(tokens) if place == "from the left" else (real.cumsum(1) - 1).clamp(min=0)
-    where = (where + 1).clamp(max=t - 1) if place == "late" else where
-    h = table[tokens] + positions[where]
-    seen = torch.ones(t, t, dtype=torch.bool).tril().expand(len(tokens), t, t)
-    seen = seen & real[:, None] if hide else seen
-    scores = ((h @ w_q) @ (h @ w_k).mT / math.sqrt(w_q.shape[1])).masked_fill(~seen, -torch.inf)
-    h = h + scores.softmax(dim=-1).nan_to_num(0.0) @ (h @ w_v)
-    end = torch.full((len(h),), t - 1) if last else real.sum(dim=1) - 1
-    return h[torch.arange(len(h)), end] @ table.mT
+    place = (real.cumsum(dim=1) - 1).clamp(min=0)
+    h = table[tokens] + positions[place]
+    scores = (h @ w_q) @ (h @ w_k).mT / math.sqrt(w_q.shape[1])
+    seen = torch.ones(t, t, dtype=torch.bool).tril() & real[:, None]
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(dim=-1).nan_to_num(0.0)  # the first pads see nothing
+    h = h + weights @ (h @ w_v)
+    return h[:, -1] @ table.mT
+
+
+FROM_THE_LEFT = Edit("positions[place]", "positions[:t]")
+PADDING_SEEN = Edit(" & real[:, None]", "")
+OTHER_LAST = Edit("h[:, -1]", "h[torch.arange(len(h)), real.sum(dim=1) - 1]")
 
 
 def _next_cases() -> list[Case]:
-    draw = Draw(89)
+    draw = RandomInputs(89)
     generator = torch.Generator().manual_seed(90)
 
     def batch(lengths: list[int], t: int, vocab: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
@@ -223,7 +208,7 @@ DEBUG_LEFT_PADDING = Exercise(
     name="debug-left-padding",
     title="Repair the first token after left padding",
     chapter="debugging",
-    tier=3,
+    level=3,
     minutes=30,
     topic="inference",
     reference=_next,
@@ -241,42 +226,42 @@ DEBUG_LEFT_PADDING = Exercise(
     mistakes=(
         Mistake(
             "as-given",
-            lambda *given: _scored(*given, place="from the left", hide=False, last=False),
+            (FROM_THE_LEFT, PADDING_SEEN, OTHER_LAST),
             "This does what the code as given does. Compare a row alone with the same row padded on the left.",
         ),
         Mistake(
             "positions-from-the-left",
-            lambda *given: _scored(*given, place="from the left"),
+            FROM_THE_LEFT,
             "One fault is left: positions are counted from the left edge, so a padded row begins in the middle.",
         ),
         Mistake(
             "padding-seen",
-            lambda *given: _scored(*given, hide=False),
+            PADDING_SEEN,
             "One fault is left: the padding lies in the past of every token, and nothing hides it.",
         ),
         Mistake(
             "last-as-with-right-padding",
-            lambda *given: _scored(*given, last=False),
+            OTHER_LAST,
             "One fault is left: you take the vector at the place where a row padded on the right would end.",
         ),
         Mistake(
             "only-the-last",
-            lambda *given: _scored(*given, place="from the left", hide=False),
+            (FROM_THE_LEFT, PADDING_SEEN),
             "The last vector is right now. Two faults are left: the positions, and the padding as keys.",
         ),
         Mistake(
             "only-the-positions",
-            lambda *given: _scored(*given, hide=False, last=False),
+            (PADDING_SEEN, OTHER_LAST),
             "The positions are right now. Two faults are left: the padding as keys, and the vector at the end.",
         ),
         Mistake(
             "only-the-mask",
-            lambda *given: _scored(*given, place="from the left", last=False),
+            (FROM_THE_LEFT, OTHER_LAST),
             "The padding is hidden now. Two faults are left: the positions, and the vector at the end.",
         ),
         Mistake(
             "one-position-late",
-            lambda *given: _scored(*given, place="late"),
+            Edit("positions[place]", "positions[(place + 1).clamp(max=t - 1)]"),
             "Your positions are off by one: the first real token has position 0.",
         ),
     ),

@@ -3,11 +3,10 @@
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -19,20 +18,18 @@ def _broken_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
 
 
 def _norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
-    return F.layer_norm(x, x.shape[-1:], gain, bias, eps)
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = x.var(dim=-1, keepdim=True, correction=0)
+    return gain * (x - mean) / (variance + eps).sqrt() + bias
 
 
-def _normed(
-    x: Tensor, gain: Tensor, bias: Tensor, eps: float, *, dim: int = -1, unbiased: bool = False, inside: bool = True
-) -> Tensor:
-    """Normalise with each of the three faults mended or not."""
-    centred = x - x.mean(dim=dim, keepdim=True)
-    variance = x.var(dim=dim, keepdim=True, correction=int(unbiased))
-    return gain * centred / ((variance + eps).sqrt() if inside else variance.sqrt() + eps) + bias
+OVER_THE_BATCH = (Edit("x.mean(dim=-1", "x.mean(dim=0"), Edit("x.var(dim=-1", "x.var(dim=0"))
+UNBIASED = Edit("correction=0", "correction=1")
+OUTSIDE = Edit("(variance + eps).sqrt()", "(variance.sqrt() + eps)")
 
 
 def _norm_cases() -> list[Case]:
-    draw = Draw(81)
+    draw = RandomInputs(81)
 
     def batch(*shape: int, eps: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         gain, bias = 1 + draw.normal(shape[-1], dtype=dtype), draw.normal(shape[-1], dtype=dtype)
@@ -54,7 +51,7 @@ DEBUG_LAYER_NORM = Exercise(
     name="debug-layer-norm",
     title="Repair a layer norm",
     chapter="debugging",
-    tier=1,
+    level=1,
     minutes=10,
     topic="add-norm",
     reference=_norm,
@@ -72,39 +69,39 @@ DEBUG_LAYER_NORM = Exercise(
     mistakes=(
         Mistake(
             "as-given",
-            lambda *given: _normed(*given, dim=0, unbiased=True, inside=False),
+            (*OVER_THE_BATCH, UNBIASED, OUTSIDE),
             "This does what the code as given does. Start with a row alone and beside another row.",
         ),
         Mistake(
             "only-the-axis",
-            lambda *given: _normed(*given, unbiased=True, inside=False),
+            (UNBIASED, OUTSIDE),
             "The axis is right now. Two faults are left: compare with torch's own function at epsilon 0, where only "
             "one of them can show.",
         ),
         Mistake(
             "still-unbiased",
-            lambda *given: _normed(*given, unbiased=True),
+            UNBIASED,
             "One fault is left: the variance still divides by n - 1. A layer norm divides by the width.",
         ),
         Mistake(
             "epsilon-outside",
-            lambda *given: _normed(*given, inside=False),
+            OUTSIDE,
             "One fault is left: epsilon is added to the root. It belongs under it, where it also keeps the gradient "
             "finite.",
         ),
         Mistake(
             "only-epsilon",
-            lambda *given: _normed(*given, dim=0, unbiased=True),
+            (*OVER_THE_BATCH, UNBIASED),
             "Epsilon is in its place now. Two faults are left: the axis, and what the variance divides by.",
         ),
         Mistake(
             "only-the-divisor",
-            lambda *given: _normed(*given, dim=0, inside=False),
+            (*OVER_THE_BATCH, OUTSIDE),
             "The divisor is right now. Two faults are left: the axis, and the place of epsilon.",
         ),
         Mistake(
             "still-over-the-batch",
-            lambda *given: _normed(*given, dim=0),
+            OVER_THE_BATCH,
             "The formula is right and the axis is not: your mean runs over the batch, so rows depend on each other.",
         ),
     ),
@@ -122,40 +119,23 @@ def _broken_heads(x: Tensor, lengths: Tensor, w_q: Tensor, w_k: Tensor, w_v: Ten
 
 
 def _heads(x: Tensor, lengths: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, n_heads: int) -> Tensor:
-    return _mended(x, lengths, w_q, w_k, w_v, n_heads)
-
-
-def _mended(
-    x: Tensor,
-    lengths: Tensor,
-    w_q: Tensor,
-    w_k: Tensor,
-    w_v: Tensor,
-    n_heads: int,
-    *,
-    cut: bool = True,
-    join: bool = True,
-    mask: str = "keys",
-    scale: bool = True,
-) -> Tensor:
-    """Attend with heads, with each of the faults mended or not."""
-    batch, t = x.shape[:2]
-    parts = [x @ w for w in (w_q, w_k, w_v)]
-    if cut:
-        query, key, value = (part.view(batch, t, n_heads, -1).transpose(1, 2) for part in parts)
-    else:
-        query, key, value = (part.view(batch, n_heads, t, -1) for part in parts)
-    scores = query @ key.mT / math.sqrt(query.shape[-1] if scale else w_q.shape[1])
+    batch, t, width = x.shape[0], x.shape[1], w_q.shape[1]
+    query, key, value = ((x @ w).view(batch, t, n_heads, -1).transpose(1, 2) for w in (w_q, w_k, w_v))
+    scores = query @ key.mT / math.sqrt(width // n_heads)
     hidden = torch.arange(t) >= lengths[:, None]
-    hidden = {"keys": hidden[:, None, None, :], "queries": hidden[:, None, :, None]}.get(mask)
-    if hidden is not None:
-        scores = scores.masked_fill(hidden, -torch.inf if mask == "keys" else -1e4)
+    scores = scores.masked_fill(hidden[:, None, None, :], -torch.inf)
     output = scores.softmax(dim=-1) @ value
-    return (output.transpose(1, 2) if join else output).reshape(batch, t, -1)
+    return output.transpose(1, 2).reshape(batch, t, width)
+
+
+CUT = Edit("(batch, t, n_heads, -1).transpose(1, 2)", "(batch, n_heads, t, -1)")
+JOIN = Edit("output.transpose(1, 2)", "output")
+QUERIES = Edit("hidden[:, None, None, :], -torch.inf", "hidden[:, None, :, None], -1e4")
+WHOLE_WIDTH = Edit("width // n_heads", "width")
 
 
 def _head_cases() -> list[Case]:
-    draw = Draw(82)
+    draw = RandomInputs(82)
 
     def batch(lengths: list[int], t: int, d: int, heads: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         weights = [draw.normal(d, heads * 3, dtype=dtype, scale=s) for s in (1.0, 1.0, scale)]
@@ -177,7 +157,7 @@ DEBUG_HEADS = Exercise(
     name="debug-heads",
     title="Repair heads that mix positions",
     chapter="debugging",
-    tier=2,
+    level=2,
     minutes=25,
     topic="multi-head",
     reference=_heads,
@@ -195,45 +175,45 @@ DEBUG_HEADS = Exercise(
     mistakes=(
         Mistake(
             "as-given",
-            lambda *given: _mended(*given, cut=False, join=False, mask="queries", scale=False),
+            (CUT, JOIN, QUERIES, WHOLE_WIDTH),
             "This does what the code as given does. Follow a single token through the first two lines.",
         ),
         Mistake(
             "join-not-mended",
-            lambda *given: _mended(*given, join=False),
+            JOIN,
             "The heads are cut rightly and joined wrongly: swap heads and positions back before you reshape.",
         ),
         Mistake(
             "cut-not-mended",
-            lambda *given: _mended(*given, cut=False, join=False),
+            (CUT, JOIN),
             "`view` still puts neighbouring positions into a head. Give the last axis two, then swap heads and "
             "positions; the end of the function needs the way back.",
         ),
         Mistake(
             "queries-hidden",
-            lambda *given: _mended(*given, mask="queries"),
+            QUERIES,
             "The mask still fills whole rows, which are queries: the rows of the padding become flat, and the real "
             "rows look at the padding as before. The padding has to be hidden as keys.",
         ),
         Mistake(
             "mask-and-scale-left",
-            lambda *given: _mended(*given, mask="queries", scale=False),
+            (QUERIES, WHOLE_WIDTH),
             "The heads are right now, in and out. Two faults are left: what the mask hides, and the scale.",
         ),
         Mistake(
             "scale-not-mended",
-            lambda *given: _mended(*given, scale=False),
+            WHOLE_WIDTH,
             "One fault is left: you divide by the root of the width of all heads together.",
         ),
         Mistake(
             "only-the-scale",
-            lambda *given: _mended(*given, cut=False, join=False, mask="queries"),
+            (CUT, JOIN, QUERIES),
             "The scale is right now. The heads are still cut and joined in the wrong order of axes, and the mask still "
             "hides queries.",
         ),
         Mistake(
             "mask-removed",
-            lambda *given: _mended(*given, mask="none"),
+            Edit(".masked_fill(hidden[:, None, None, :], -torch.inf)", ""),
             "You took the mask out. Padding must not be looked at.",
         ),
     ),

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -17,24 +17,15 @@ def _broken_draw(scores: Tensor, p: float, u: Tensor) -> Tensor:
 
 
 def _draw(scores: Tensor, p: float, u: Tensor) -> Tensor:
-    return _drawn(scores, p, u)
-
-
-def _drawn(
-    scores: Tensor, p: float, u: Tensor, *, crossing: bool = True, token: bool = True, divided: bool = True
-) -> Tensor:
-    """Draw from the nucleus, with each fault mended or not."""
     ranked, order = scores.softmax(dim=-1).sort(dim=-1, descending=True)
-    total = ranked.cumsum(dim=-1)
-    kept = ranked * (total - ranked < p if crossing else total <= p)
-    kept = kept / kept.sum(dim=-1, keepdim=True) if divided else kept
-    rank = (kept.cumsum(dim=-1) <= u[:, None]).sum(dim=-1)
-    rank = rank.clamp(max=scores.shape[-1] - 1)
-    return order.gather(-1, rank[:, None])[:, 0] if token else rank
+    kept = ranked * (ranked.cumsum(dim=-1) - ranked < p)
+    kept = kept / kept.sum(dim=-1, keepdim=True)
+    rank = (kept.cumsum(dim=-1) <= u[:, None]).sum(dim=-1).clamp(max=scores.shape[-1] - 1)
+    return order.gather(-1, rank[:, None])[:, 0]
 
 
-def _always_first(scores: Tensor, p: float, u: Tensor) -> Tensor:
-    return scores.argmax(dim=-1)
+CROSSING = Edit("ranked.cumsum(dim=-1) - ranked < p", "ranked.cumsum(dim=-1) <= p")
+RANK = Edit("order.gather(-1, rank[:, None])[:, 0]", "rank")
 
 
 def _in_order(scores: Tensor, p: float, u: Tensor) -> Tensor:
@@ -45,7 +36,7 @@ def _in_order(scores: Tensor, p: float, u: Tensor) -> Tensor:
 
 
 def _draw_cases() -> list[Case]:
-    draw = Draw(86)
+    draw = RandomInputs(86)
     generator = torch.Generator().manual_seed(87)
 
     def batch(n: int, vocab: int, p: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
@@ -69,7 +60,7 @@ DEBUG_TOP_P = Exercise(
     name="debug-top-p",
     title="Repair a draw from the nucleus",
     chapter="debugging",
-    tier=2,
+    level=2,
     minutes=15,
     topic="inference",
     reference=_draw,
@@ -87,26 +78,30 @@ DEBUG_TOP_P = Exercise(
     mistakes=(
         Mistake(
             "as-given",
-            lambda *given: _drawn(*given, crossing=False, token=False),
+            (CROSSING, RANK),
             "This does what the code as given does. Try it on a vocabulary of three with known probabilities.",
         ),
         Mistake(
             "place-in-sorted-order",
-            lambda *given: _drawn(*given, token=False),
+            RANK,
             "The nucleus is right now. What you return is still a place in sorted order and not a token.",
         ),
         Mistake(
             "crossing-token-dropped",
-            lambda *given: _drawn(*given, crossing=False),
+            CROSSING,
             "You return tokens now. The token with which the sum reaches p is still dropped, and with a small p "
             "none is left.",
         ),
         Mistake(
             "not-divided",
-            lambda *given: _drawn(*given, divided=False),
+            Edit("kept / kept.sum(dim=-1, keepdim=True)", "kept"),
             "The kept probabilities no longer sum to 1, so a large u falls behind them.",
         ),
-        Mistake("most-probable", _always_first, "You return the most probable token. The draw u has no effect."),
+        Mistake(
+            "most-probable",
+            lambda scores, p, u: scores.argmax(dim=-1),
+            "You return the most probable token. The draw u has no effect.",
+        ),
         Mistake(
             "in-token-order",
             _in_order,

@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -17,30 +17,18 @@ def _broken_loss(scores: Tensor, tokens: Tensor, padding: int) -> Tensor:
 
 
 def _loss(scores: Tensor, tokens: Tensor, padding: int) -> Tensor:
-    return _shifted(scores, tokens, padding)
-
-
-def _shifted(scores: Tensor, tokens: Tensor, padding: int, *, shift: str = "right", mean: str = "real") -> Tensor:
-    """Measure the loss of the next token, with each fault mended or not."""
     says, wanted = scores[:, :-1], tokens[:, 1:]
     real = wanted != padding
-    if shift == "none":
-        says, wanted, real = scores, tokens, tokens != padding
-    if shift == "backwards":
-        says, wanted, real = scores[:, 1:], tokens[:, :-1], tokens[:, :-1] != padding
-    if shift == "both cut":
-        says, wanted, real = scores[:, :-1], tokens[:, :-1], tokens[:, :-1] != padding
-    if shift == "rolled":
-        says, wanted = scores, tokens.roll(-1, dims=1)
-        real = wanted != padding
-    if shift == "mask of what is read":
-        real = tokens[:, :-1] != padding
-    losses = F.cross_entropy(says.mT, wanted, reduction="none") * real
-    return losses.mean() if mean == "all" else losses.sum() / real.sum()
+    losses = F.cross_entropy(says.mT, wanted, reduction="none")
+    return (losses * real).sum() / real.sum()
+
+
+SHIFT = "scores[:, :-1], tokens[:, 1:]"
+MEAN_OF_ALL = Edit("(losses * real).sum() / real.sum()", "(losses * real).mean()")
 
 
 def _loss_cases() -> list[Case]:
-    draw = Draw(83)
+    draw = RandomInputs(83)
     generator = torch.Generator().manual_seed(84)
 
     def batch(lengths: list[int], vocab: int, dtype: torch.dtype, scale: float = 1.0, t: int = 0) -> tuple:
@@ -69,7 +57,7 @@ DEBUG_LABEL_SHIFT = Exercise(
     name="debug-label-shift",
     title="Repair a loss that rewards copying",
     chapter="debugging",
-    tier=1,
+    level=1,
     minutes=15,
     topic="training",
     reference=_loss,
@@ -87,33 +75,33 @@ DEBUG_LABEL_SHIFT = Exercise(
     mistakes=(
         Mistake(
             "as-given",
-            lambda *given: _shifted(*given, shift="none", mean="all"),
+            (Edit(SHIFT, "scores, tokens"), MEAN_OF_ALL),
             "This does what the code as given does. A model that copies its input has a loss near 0 with it.",
         ),
         Mistake(
             "not-shifted",
-            lambda *given: _shifted(*given, shift="none"),
+            Edit(SHIFT, "scores, tokens"),
             "The mean is right now, and the targets still are the tokens that the model has just read.",
-            also=(lambda *given: _shifted(*given, shift="both cut"),),
+            also=(Edit(SHIFT, "scores[:, :-1], tokens[:, :-1]"),),
         ),
         Mistake(
             "divided-by-all",
-            lambda *given: _shifted(*given, mean="all"),
+            MEAN_OF_ALL,
             "The targets are right now. The sum is still divided by all places, so padding makes the loss smaller.",
         ),
         Mistake(
             "backwards",
-            lambda *given: _shifted(*given, shift="backwards"),
+            Edit(SHIFT, "scores[:, 1:], tokens[:, :-1]"),
             "You shifted the wrong way: the model is asked for the token before the one that it reads.",
         ),
         Mistake(
             "rolled",
-            lambda *given: _shifted(*given, shift="rolled"),
+            Edit(SHIFT, "scores, tokens.roll(-1, dims=1)"),
             "`roll` brings the first token round to the last place. Drop a place instead.",
         ),
         Mistake(
             "mask-of-what-is-read",
-            lambda *given: _shifted(*given, shift="mask of what is read"),
+            Edit("real = wanted", "real = tokens[:, :-1]"),
             "Your mask follows the tokens that are read. The place that reads the last real token has padding as its "
             "target.",
         ),
@@ -133,38 +121,26 @@ def _broken_steps(w: Tensor, x: Tensor, y: Tensor, real: Tensor, rate: float, ma
 
 
 def _steps(w: Tensor, x: Tensor, y: Tensor, real: Tensor, rate: float, max_norm: float) -> Tensor:
-    return _trained(w, x, y, real, rate, max_norm)
+    w = w.clone().requires_grad_()
+    for batch, wanted, counts in zip(x, y, real, strict=True):
+        errors = (batch @ w - wanted) ** 2
+        ((errors * counts).sum() / counts.sum()).backward()
+        with torch.no_grad():
+            w.grad *= (max_norm / w.grad.norm()).clamp(max=1.0)
+            w -= rate * w.grad
+        w.grad = None
+    return w.detach()
 
 
-def _trained(
-    w: Tensor,
-    x: Tensor,
-    y: Tensor,
-    real: Tensor,
-    rate: float,
-    max_norm: float,
-    *,
-    fresh: bool = True,
-    clip: str = "before",
-    mean: str = "real",
-) -> Tensor:
-    """Take steps of gradient descent, with each fault mended or not."""
-    carried = torch.zeros_like(w)
-    for inputs, wanted, counts in zip(x, y, real, strict=True):
-        count = counts.sum() if mean == "real" else counts.numel()
-        gradient = 2 * inputs.mT @ ((inputs @ w - wanted) * counts) / (1 if mean == "none" else count)
-        gradient = gradient if fresh else gradient + carried
-        short = gradient * (max_norm / gradient.norm()).clamp(max=1.0)
-        used = short if clip == "before" else gradient
-        if clip == "entries":
-            used = gradient.clamp(-max_norm, max_norm)
-        w = w - rate * used
-        carried = gradient if clip == "never" else short
-    return w
+NOT_CLEARED = Edit("        w.grad = None\n", "")
+CLIP = "            w.grad *= (max_norm / w.grad.norm()).clamp(max=1.0)\n"
+MOVE = "            w -= rate * w.grad\n"
+TOO_LATE = Edit(CLIP + MOVE, MOVE + CLIP)
+PADDING_COUNTED = Edit("(errors * counts).sum() / counts.sum()", "(errors * counts).mean()")
 
 
 def _step_cases() -> list[Case]:
-    draw = Draw(85)
+    draw = RandomInputs(85)
 
     def data(steps: int, n: int, d: int, max_norm: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         real = torch.arange(n) < 1 + torch.arange(steps)[:, None] % n
@@ -188,7 +164,7 @@ DEBUG_TRAINING_STEP = Exercise(
     name="debug-training-step",
     title="Repair a training loop",
     chapter="debugging",
-    tier=2,
+    level=2,
     minutes=25,
     topic="training",
     reference=_steps,
@@ -206,51 +182,51 @@ DEBUG_TRAINING_STEP = Exercise(
     mistakes=(
         Mistake(
             "as-given",
-            lambda *given: _trained(*given, fresh=False, clip="after", mean="all"),
+            (NOT_CLEARED, TOO_LATE, PADDING_COUNTED),
             "This does what the code as given does. Begin with a single step and a batch that has padding.",
         ),
         Mistake(
             "gradient-not-cleared",
-            lambda *given: _trained(*given, fresh=False),
+            NOT_CLEARED,
             "`backward` adds to the gradient that is there, and it is never cleared: step two still walks along batch "
             "one.",
         ),
         Mistake(
             "clipped-too-late",
-            lambda *given: _trained(*given, clip="after"),
+            TOO_LATE,
             "The gradient is shortened after the weights have moved, where it does nothing.",
-            also=(lambda *given: _trained(*given, clip="never"),),
+            also=(Edit(CLIP, ""),),
         ),
         Mistake(
             "averaged-over-padding",
-            lambda *given: _trained(*given, mean="all"),
+            PADDING_COUNTED,
             "The loss is still an average over all places. With more padding the steps get smaller.",
         ),
         Mistake(
             "only-cleared",
-            lambda *given: _trained(*given, clip="after", mean="all"),
+            (TOO_LATE, PADDING_COUNTED),
             "The gradient is cleared now. Two faults are left: what the loss divides by, and when the gradient is "
             "shortened.",
         ),
         Mistake(
             "only-the-mean",
-            lambda *given: _trained(*given, fresh=False, clip="after"),
+            (NOT_CLEARED, TOO_LATE),
             "The loss is right now. Two faults are left, both in what happens to the gradient and when.",
         ),
         Mistake(
             "only-the-clipping",
-            lambda *given: _trained(*given, fresh=False, mean="all"),
+            (NOT_CLEARED, PADDING_COUNTED),
             "The order of clipping and moving is right now. Two faults are left: what the loss divides by, and which "
             "batches are in the gradient.",
         ),
         Mistake(
             "summed",
-            lambda *given: _trained(*given, mean="none"),
+            Edit(" / counts.sum()", ""),
             "Your loss is a sum. It is the mean over the real places.",
         ),
         Mistake(
             "entries-clipped",
-            lambda *given: _trained(*given, clip="entries"),
+            Edit(CLIP, "            w.grad.clamp_(-max_norm, max_norm)\n"),
             "You clip each entry. The length of the whole gradient is limited, so that its direction stays.",
         ),
     ),

@@ -3,35 +3,31 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
 
 def _top_k(scores: Tensor, temperature: float, k: int) -> Tensor:
-    return _cooled(scores, temperature, k)
+    scores = scores / temperature
+    order = scores.sort(dim=-1, descending=True, stable=True).indices
+    return scores.scatter(-1, order[..., k:], -torch.inf).softmax(dim=-1)
 
 
-def _cooled(scores: Tensor, temperature: float, k: int, *, how: str = "right") -> Tensor:
-    """Turn scores into the probabilities to draw from, with one thing changed."""
-    scores = {"multiplied": scores * temperature, "ignored": scores}.get(how, scores / temperature)
-    order = scores.sort(dim=-1, descending=how != "smallest", stable=True).indices
-    if how == "ties kept":
-        least = scores.gather(-1, order[..., min(k, scores.shape[-1]) - 1 :][..., :1])
-        return scores.masked_fill(scores < least, -torch.inf).softmax(dim=-1)
-    if how == "not renormalised":
-        return scores.softmax(dim=-1).scatter(-1, order[..., k:], 0.0)
-    if how == "last of equals":
-        order = scores.shape[-1] - 1 - scores.flip(-1).sort(dim=-1, descending=True, stable=True).indices
-    if how == "any of equals":
-        kept = scores.topk(min(k, scores.shape[-1]))
-        return torch.zeros_like(scores).scatter(-1, kept.indices, kept.values.softmax(dim=-1))
-    return scores.scatter(-1, order[..., k:], 0.0 if how == "zero scores" else -torch.inf).softmax(dim=-1)
+def _ties_kept(scores: Tensor, temperature: float, k: int) -> Tensor:
+    scores = scores / temperature
+    least = scores.topk(min(k, scores.shape[-1])).values[..., -1:]
+    return scores.masked_fill(scores < least, -torch.inf).softmax(dim=-1)
+
+
+def _any_of_equals(scores: Tensor, temperature: float, k: int) -> Tensor:
+    kept = (scores / temperature).topk(min(k, scores.shape[-1]))
+    return torch.zeros_like(scores).scatter(-1, kept.indices, kept.values.softmax(dim=-1))
 
 
 def _top_k_cases() -> list[Case]:
-    draw = Draw(54)
+    draw = RandomInputs(54)
     tied = torch.tensor([[0.0, 0.0, -1.0, 0.0], [-2.0, 0.0, 0.0, 1.0]], dtype=F64)
     return [
         Case((torch.tensor([[0.0, 2.0, 1.0]]), 0.5, 1), "the example"),
@@ -48,7 +44,7 @@ TEMPERATURE_TOP_K = Exercise(
     name="temperature-top-k",
     title="Draw with a temperature from the top k",
     chapter="exercises",
-    tier=1,
+    level=1,
     minutes=10,
     topic="inference",
     reference=_top_k,
@@ -65,39 +61,45 @@ TEMPERATURE_TOP_K = Exercise(
     mistakes=(
         Mistake(
             "multiplied",
-            lambda *given: _cooled(*given, how="multiplied"),
+            Edit("scores / temperature", "scores * temperature"),
             "You multiplied by the temperature. Scores are divided by it: below 1 the distribution gets sharper.",
         ),
         Mistake(
             "temperature-ignored",
-            lambda *given: _cooled(*given, how="ignored"),
+            Edit("scores / temperature", "scores"),
             "The temperature has no effect in your answer.",
         ),
         Mistake(
             "not-renormalised",
-            lambda *given: _cooled(*given, how="not renormalised"),
+            Edit(
+                "scores.scatter(-1, order[..., k:], -torch.inf).softmax(dim=-1)",
+                "scores.softmax(dim=-1).scatter(-1, order[..., k:], 0.0)",
+            ),
             "You cut probabilities after the softmax, and what is left does not sum to 1.",
         ),
         Mistake(
             "zero-for-a-score",
-            lambda *given: _cooled(*given, how="zero scores"),
+            Edit("-torch.inf", "0.0"),
             "You set the scores of the other tokens to 0. A score of 0 has weight exp(0) = 1: nothing is cut off.",
         ),
         Mistake(
             "ties-kept",
-            lambda *given: _cooled(*given, how="ties kept"),
+            _ties_kept,
             "You kept every token whose score reaches the k-th largest. With equal scores those are more than k.",
         ),
         Mistake(
             "other-of-equals",
-            lambda *given: _cooled(*given, how="last of equals"),
+            Edit(
+                "scores.sort(dim=-1, descending=True, stable=True).indices",
+                "scores.shape[-1] - 1 - scores.flip(-1).sort(dim=-1, descending=True, stable=True).indices",
+            ),
             "Among equal scores you kept a token with a larger number. `topk` and a sort that is not stable promise no "
             "order among equals.",
-            also=(lambda *given: _cooled(*given, how="any of equals"),),
+            also=(_any_of_equals,),
         ),
         Mistake(
             "smallest-kept",
-            lambda *given: _cooled(*given, how="smallest"),
+            Edit("descending=True", "descending=False"),
             "You kept the tokens with the smallest scores: the sort is ascending.",
         ),
     ),
@@ -105,37 +107,15 @@ TEMPERATURE_TOP_K = Exercise(
 
 
 def _top_p(scores: Tensor, p: float) -> Tensor:
-    return _nucleus(scores, p)
-
-
-def _nucleus(scores: Tensor, p: float, *, how: str = "right") -> Tensor:
-    """Keep the most probable tokens up to a probability, with one thing changed."""
-    probabilities = scores.softmax(dim=-1)
-    ranked, order = probabilities.sort(dim=-1, descending=how != "ascending", stable=True)
+    ranked, order = scores.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
     before = ranked.cumsum(dim=-1) - ranked
-    if how == "unsorted":
-        kept = probabilities * (probabilities.cumsum(dim=-1) - probabilities < p)
-        return kept / kept.sum(dim=-1, keepdim=True)
-    if how == "single threshold":
-        return (probabilities * (probabilities >= 1 - p)) / (probabilities * (probabilities >= 1 - p)).sum(-1, True)
-    keep = ranked.cumsum(dim=-1) <= p if how == "crossing dropped" else before < p
-    if how == "first kept":
-        keep = ranked.cumsum(dim=-1) <= p
-        keep[..., 0] = True
-    if how == "mask not taken back":
-        kept = probabilities * keep
-        return kept / kept.sum(dim=-1, keepdim=True)
-    if how == "ties kept":
-        least = ranked.masked_fill(~keep, torch.inf).amin(dim=-1, keepdim=True)
-        keep = ranked >= least
-    kept = ranked * keep
-    if how != "not renormalised":
-        kept = kept / kept.sum(dim=-1, keepdim=True)
-    return kept if how == "left sorted" else torch.zeros_like(kept).scatter(-1, order, kept)
+    kept = ranked * (before < p)
+    kept = kept / kept.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(kept).scatter(-1, order, kept)
 
 
 def _top_p_cases() -> list[Case]:
-    draw = Draw(55)
+    draw = RandomInputs(55)
     tied = torch.tensor([[0.0, -9.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]], dtype=F64)
     return [
         Case((torch.tensor([[2.0, 5.0, 3.0]]).log(), 0.6), "the example"),
@@ -153,7 +133,7 @@ TOP_P = Exercise(
     name="top-p",
     title="Keep the nucleus",
     chapter="exercises",
-    tier=2,
+    level=2,
     minutes=15,
     topic="inference",
     reference=_top_p,
@@ -170,38 +150,44 @@ TOP_P = Exercise(
     mistakes=(
         Mistake(
             "crossing-token-dropped",
-            lambda *given: _nucleus(*given, how="crossing dropped"),
+            Edit("before < p", "before + ranked <= p"),
             "You dropped the token with which the sum reaches p. It belongs to the nucleus, which has p or more.",
-            also=(lambda *given: _nucleus(*given, how="first kept"),),
+            also=(Edit("before < p", "(before + ranked <= p) | (before == 0)"),),
         ),
         Mistake(
             "not-sorted",
-            lambda *given: _nucleus(*given, how="unsorted"),
+            Edit(
+                "scores.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)",
+                "scores.softmax(dim=-1), torch.arange(scores.shape[-1]).expand(scores.shape)",
+            ),
             "You added the probabilities in the order of the vocabulary. The most probable come first.",
         ),
         Mistake(
             "left-sorted",
-            lambda *given: _nucleus(*given, how="left sorted"),
+            Edit("torch.zeros_like(kept).scatter(-1, order, kept)", "kept"),
             "Your probabilities are still in sorted order: entry 0 belongs to the likeliest token, not to token 0.",
         ),
         Mistake(
             "not-renormalised",
-            lambda *given: _nucleus(*given, how="not renormalised"),
+            Edit("kept / kept.sum(dim=-1, keepdim=True)", "kept"),
             "What you keep sums to less than 1. Divide by its sum.",
         ),
         Mistake(
             "mask-not-taken-back",
-            lambda *given: _nucleus(*given, how="mask not taken back"),
+            (
+                Edit("ranked * (before < p)", "scores.softmax(dim=-1) * (before < p)"),
+                Edit("torch.zeros_like(kept).scatter(-1, order, kept)", "kept"),
+            ),
             "Your mask belongs to the sorted places, and you laid it on the tokens in their own order.",
         ),
         Mistake(
             "ties-kept",
-            lambda *given: _nucleus(*given, how="ties kept"),
+            Edit("before < p", "ranked >= ranked.masked_fill(before >= p, torch.inf).amin(dim=-1, keepdim=True)"),
             "You kept all tokens as probable as the last one needed. Among equal ones only the first are needed.",
         ),
         Mistake(
             "ascending",
-            lambda *given: _nucleus(*given, how="ascending"),
+            Edit("descending=True", "descending=False"),
             "Your order is ascending: you kept the least probable tokens.",
         ),
     ),

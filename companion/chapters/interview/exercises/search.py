@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -12,42 +12,19 @@ F32, F64 = torch.float32, torch.float64
 def _beam_step(
     log_p: Tensor, totals: Tensor, lengths: Tensor, finished: Tensor, end: int, alpha: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return _beams(log_p, totals, lengths, finished, end, alpha)
-
-
-def _beams(
-    log_p: Tensor,
-    totals: Tensor,
-    lengths: Tensor,
-    finished: Tensor,
-    end: int,
-    alpha: float,
-    *,
-    how: str = "right",
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Take one step of a beam search, with one thing changed."""
     width, vocab = log_p.shape
     step = log_p.clone()
-    if how != "finished go on":
-        step[finished] = -torch.inf
-        step[finished, end] = 0.0
+    step[finished] = -torch.inf
+    step[finished, end] = 0.0
     total = totals[:, None] + step
-    length = lengths if how == "old length" else lengths + (~finished).long()
-    if how in ("finished go on", "all longer"):
-        length = lengths + 1
-    penalty = ((5 + length) / 6) ** (0.0 if how == "no penalty" else alpha)
-    rank = total * penalty[:, None] if how == "multiplied" else total / penalty[:, None].to(total)
-    if how == "one each":
-        best = rank.max(dim=-1)
-        order = best.values.argsort(descending=True)
-        return order, best.indices[order], total.amax(-1)[order]
-    flat = rank.flatten().topk(width).indices
-    parent, token = flat // vocab, flat if how == "flat index" else flat % vocab
-    return parent, token, (rank if how == "ranks kept" else total).flatten()[flat]
+    length = lengths + (~finished).long()
+    rank = total / (((5 + length) / 6) ** alpha)[:, None].to(total)
+    best = rank.flatten().topk(width).indices
+    return best // vocab, best % vocab, total.flatten()[best]
 
 
 def _beam_cases() -> list[Case]:
-    draw = Draw(58)
+    draw = RandomInputs(58)
 
     def state(width: int, vocab: int, alpha: float, dtype: torch.dtype, *done: int, scale: float = 1.0) -> tuple:
         log_p = draw.normal(width, vocab, dtype=dtype).log_softmax(dim=-1)
@@ -88,7 +65,7 @@ BEAM_STEP = Exercise(
     name="beam-step",
     title="Take a step of beam search",
     chapter="exercises",
-    tier=3,
+    level=3,
     minutes=30,
     topic="inference",
     reference=_beam_step,
@@ -106,38 +83,46 @@ BEAM_STEP = Exercise(
     mistakes=(
         Mistake(
             "no-penalty",
-            lambda *given: _beams(*given, how="no penalty"),
+            Edit("** alpha", "** 0.0"),
             "You ranked by the totals alone. The longer beams then lose, since every token makes a total smaller.",
         ),
         Mistake(
             "ranks-returned",
-            lambda *given: _beams(*given, how="ranks kept"),
+            Edit("total.flatten()", "rank.flatten()"),
             "You returned totals that are already divided by the penalty. The next step would divide them again.",
         ),
         Mistake(
             "finished-go-on",
-            lambda *given: _beams(*given, how="finished go on"),
+            (
+                Edit("step[finished] = -torch.inf", ""),
+                Edit("step[finished, end] = 0.0", ""),
+                Edit("(~finished).long()", "1"),
+            ),
             "A finished beam still grows, or pays for a token, in your answer. It can only stay as it is, at no "
             "further cost.",
         ),
         Mistake(
             "one-from-each-beam",
-            lambda *given: _beams(*given, how="one each"),
+            Edit(
+                "best = rank.flatten().topk(width).indices",
+                "best = rank.argmax(dim=-1) + vocab * torch.arange(width)\n"
+                "    best = best[rank.amax(dim=-1).argsort(descending=True)]",
+            ),
             "You took the best token of each beam. That is several greedy runs: the proposals of all beams compete.",
         ),
         Mistake(
             "length-before-the-step",
-            lambda *given: _beams(*given, how="old length"),
+            Edit("lengths + (~finished).long()", "lengths"),
             "Your penalty uses the lengths before this step. A beam that goes on is one token longer.",
         ),
         Mistake(
             "finished-get-longer",
-            lambda *given: _beams(*given, how="all longer"),
+            Edit("(~finished).long()", "1"),
             "You made the finished beams longer as well. Only a beam that goes on gets one token longer.",
         ),
         Mistake(
             "flat-index",
-            lambda *given: _beams(*given, how="flat index"),
+            Edit("best % vocab", "best"),
             "Your tokens are places in the flattened table. The rest of the division by the vocabulary is the token.",
         ),
     ),
@@ -145,29 +130,17 @@ BEAM_STEP = Exercise(
 
 
 def _speculative(draft: Tensor, target: Tensor, tokens: Tensor, u: Tensor) -> tuple[int, Tensor]:
-    return _judged(draft, target, tokens, u)
-
-
-def _judged(draft: Tensor, target: Tensor, tokens: Tensor, u: Tensor, *, how: str = "right") -> tuple[int, Tensor]:
-    """Accept a draft token by token, with one thing changed."""
     place = torch.arange(len(tokens))
-    ratio = target[place, tokens] / draft[place, tokens]
-    accepted = u < (1 / ratio if how == "inverted" else ratio)
-    if how == "by the most probable":
-        accepted = target[:-1].argmax(dim=-1) == tokens
-    n = int(accepted.sum()) if how == "all counted" else int(accepted.long().cumprod(0).sum())
-    if n == len(tokens) or how == "target itself":
-        if n == len(tokens) and how == "residual at the end":
-            left = (target[n] - draft[n - 1]).clamp(min=0)
-            return n, left / left.sum()
+    accepted = u < target[place, tokens] / draft[place, tokens]
+    n = int(accepted.long().cumprod(dim=0).sum())  # up to the first refusal
+    if n == len(tokens):
         return n, target[n]
-    left = target[n] - draft[n]
-    left = left if how == "not clamped" else left.clamp(min=0)
-    return n, left if how == "not normalised" else left / left.abs().sum()
+    left = (target[n] - draft[n]).clamp(min=0)
+    return n, left / left.sum()
 
 
 def _speculative_cases() -> list[Case]:
-    draw = Draw(56)
+    draw = RandomInputs(56)
     generator = torch.Generator().manual_seed(57)
 
     def drafts(k: int, vocab: int, u: list[float], near: float = 1.0) -> tuple:
@@ -198,7 +171,7 @@ SPECULATIVE_STEP = Exercise(
     name="speculative-step",
     title="Accept or reject a draft",
     chapter="exercises",
-    tier=3,
+    level=3,
     minutes=30,
     topic="inference",
     reference=_speculative,
@@ -216,39 +189,42 @@ SPECULATIVE_STEP = Exercise(
     mistakes=(
         Mistake(
             "target-after-refusal",
-            lambda *given: _judged(*given, how="target itself"),
+            Edit("left / left.sum()", "target[n]"),
             "After a refusal you draw from the target itself. The tokens accepted were already drawn more often where "
             "the draft is high, so the result would not be distributed as the target.",
         ),
         Mistake(
             "counted-after-refusal",
-            lambda *given: _judged(*given, how="all counted"),
+            Edit("accepted.long().cumprod(dim=0).sum()", "accepted.sum()"),
             "You counted tokens behind a refused one. They were written after a token that is not kept.",
         ),
         Mistake(
             "not-clamped",
-            lambda *given: _judged(*given, how="not clamped"),
+            (Edit(".clamp(min=0)", ""), Edit("left.sum()", "left.abs().sum()")),
             "Some entries of your distribution are negative. What the draft gave too much of gets 0.",
         ),
         Mistake(
             "not-normalised",
-            lambda *given: _judged(*given, how="not normalised"),
+            Edit("left / left.sum()", "left"),
             "What is left after the subtraction does not sum to 1 yet.",
         ),
         Mistake(
             "ratio-inverted",
-            lambda *given: _judged(*given, how="inverted"),
+            Edit("target[place, tokens] / draft[place, tokens]", "draft[place, tokens] / target[place, tokens]"),
             "Your ratio is upside down: you accept where the draft is surer than the target.",
         ),
         Mistake(
             "only-the-most-probable",
-            lambda *given: _judged(*given, how="by the most probable"),
+            Edit("u < target[place, tokens] / draft[place, tokens]", "target[:-1].argmax(dim=-1) == tokens"),
             "You accept a token only where the target finds it most probable. That is right for greedy writing; here "
             "the draws decide.",
         ),
         Mistake(
             "residual-after-all",
-            lambda *given: _judged(*given, how="residual at the end"),
+            Edit(
+                "        return n, target[n]",
+                "        left = (target[n] - draft[-1]).clamp(min=0)\n        return n, left / left.sum()",
+            ),
             "With every token accepted there is nothing to make up for: the last row of the target is used as it is.",
         ),
     ),

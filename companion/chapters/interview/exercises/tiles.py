@@ -6,15 +6,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from companion.practice.budget import Limits
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.budget import Budget
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 LONG = 64  # a case this long has limits; below, every way is cheap
 
 
-def _three(draw: Draw, t: int, d_k: int, d_v: int, dtype: torch.dtype, scale: float = 1.0) -> tuple[Tensor, ...]:
+def _three(
+    draw: RandomInputs, t: int, d_k: int, d_v: int, dtype: torch.dtype, scale: float = 1.0
+) -> tuple[Tensor, ...]:
     query, key = (draw.normal(t, d_k, dtype=dtype) for _ in range(2))
     return query, key, draw.normal(t, d_v, dtype=dtype, scale=scale)
 
@@ -29,28 +31,27 @@ def _window(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
     return (values @ weights[..., None])[..., 0]
 
 
-def _banded(query: Tensor, key: Tensor, value: Tensor, size: int, *, how: str = "right") -> Tensor:
-    """Attend in a window by a mask over all pairs, with one thing changed."""
-    scores = query @ key.mT / math.sqrt(1 if how == "no scale" else query.shape[-1])
-    back = torch.arange(len(query))[:, None] - torch.arange(len(key))
-    near = (back >= 0) & (back < size)
-    if how == "one more":
-        near = (back >= 0) & (back <= size)
-    if how == "both sides":
-        near = back.abs() < size
-    if how == "blocks":
-        block = torch.arange(len(query)) // size
-        near = (back >= 0) & (block[:, None] == block)
-    if how == "zero keys":
-        hidden = torch.where(near, scores, 0.0)
-        extra = (size - near.sum(-1)).clamp(min=0)[:, None]  # zero keys in front of the first
-        powers = (hidden - hidden.amax(-1, True).clamp(min=0)).exp() * near
-        return powers @ value / (powers.sum(-1, True) + extra * (-hidden.amax(-1, True).clamp(min=0)).exp())
+def _back(query: Tensor) -> Tensor:
+    """Measure, for each query and each key, how far the key lies back."""
+    return torch.arange(len(query))[:, None] - torch.arange(len(query))
+
+
+def _under(query: Tensor, key: Tensor, value: Tensor, near: Tensor) -> Tensor:
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
     return scores.masked_fill(~near, -torch.inf).softmax(dim=-1) @ value
 
 
+def _all_pairs(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
+    return _under(query, key, value, (_back(query) >= 0) & (_back(query) < size))
+
+
+def _blocks_apart(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
+    block = torch.arange(len(query)) // size
+    return _under(query, key, value, (_back(query) >= 0) & (block[:, None] == block))
+
+
 def _window_cases() -> list[Case]:
-    draw = Draw(62)
+    draw = RandomInputs(62)
     by_hand = torch.zeros(3, 1), torch.zeros(3, 1), torch.tensor([[0.0], [4.0], [8.0]]), 2
     return [
         Case(by_hand, "the example"),
@@ -63,21 +64,21 @@ def _window_cases() -> list[Case]:
     ]
 
 
-def _window_limits(query: Tensor, key: Tensor, value: Tensor, size: int) -> Limits:
+def _window_budget(query: Tensor, key: Tensor, value: Tensor, size: int) -> Budget:
     t, width = len(query), max(query.shape[1], value.shape[1])
-    return Limits(largest=4 * t * size * width, work=30 * t * size * width) if t >= LONG else Limits()
+    return Budget(largest=4 * t * size * width, work=30 * t * size * width) if t >= LONG else Budget()
 
 
 WINDOW_ATTENTION = Exercise(
     name="window-attention",
     title="Attend within a window, and pay for the window only",
     chapter="exercises",
-    tier=3,
+    level=3,
     minutes=35,
     topic="complexity",
     reference=_window,
     cases=_window_cases,
-    limits=_window_limits,
+    budget=_window_budget,
     tested="windows of one and longer than the text, large values, a long text within limits, both dtypes",
     hints=(
         "Write the version with a mask over all pairs first; it is right and too dear. How many scores of a row "
@@ -91,34 +92,34 @@ WINDOW_ATTENTION = Exercise(
     mistakes=(
         Mistake(
             "all-pairs",
-            lambda *given: _banded(*given),
+            _all_pairs,
             "The numbers are right, and the cost grows with the square of the length: by a score for every pair, most "
             "of them hidden, or by copying all earlier results at every position. Compute only what is in the window.",
         ),
         Mistake(
             "one-more",
-            lambda *given: _banded(*given, how="one more"),
+            lambda query, key, value, size: _all_pairs(query, key, value, size + 1),
             "Your window is one position too long: it holds the query's own position and `size - 1` before it.",
         ),
         Mistake(
             "both-sides",
-            lambda *given: _banded(*given, how="both sides"),
+            lambda query, key, value, size: _under(query, key, value, _back(query).abs() < size),
             "Your window reaches into the future. It ends at the query's own position.",
         ),
         Mistake(
             "blocks-apart",
-            lambda *given: _banded(*given, how="blocks"),
+            _blocks_apart,
             "Your blocks do not see each other. A window slides: the first query of a block needs keys of the block "
             "before.",
         ),
         Mistake(
             "padding-attended",
-            lambda *given: _banded(*given, how="zero keys"),
+            Edit(".masked_fill(before, -torch.inf)", ""),
             "The zeros in front of the text take part in the softmax: a score of 0 has weight exp(0). Hide them.",
         ),
         Mistake(
             "no-scale",
-            lambda *given: _banded(*given, how="no scale"),
+            Edit(" / math.sqrt(d_k)", ""),
             "You did not divide the scores by the square root of their width.",
         ),
     ),
@@ -126,34 +127,25 @@ WINDOW_ATTENTION = Exercise(
 
 
 def _tiled(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
-    return _tiles(query, key, value, block)
-
-
-def _tiles(query: Tensor, key: Tensor, value: Tensor, block: int, *, how: str = "right") -> Tensor:
-    """Attend block by block over the keys, with one thing changed."""
     top = query.new_full((len(query), 1), -torch.inf)
     total, output = torch.zeros_like(top), query.new_zeros(len(query), value.shape[1])
-    ends = range(0, len(key) - (len(key) % block if how == "rest dropped" else 0), block)
-    for start in ends:
-        scores = query @ key[start : start + block].mT
-        scores = scores if how == "no scale" else scores / math.sqrt(query.shape[1])
-        if how == "averaged":
-            output = output + scores.softmax(dim=-1) @ value[start : start + block] / len(ends)
-            continue
+    for start in range(0, len(key), block):
+        scores = query @ key[start : start + block].mT / math.sqrt(query.shape[1])
         new = torch.maximum(top, scores.amax(dim=-1, keepdim=True))
-        new = new if how != "block maximum" else scores.amax(dim=-1, keepdim=True)
-        new = new if how != "one for all" else new.amax().expand_as(new)
-        top, new = (torch.zeros_like(top),) * 2 if how == "no shift" else (top, new)
-        top, new = (top.clamp(min=0), new.clamp(min=0)) if how == "from zero" else (top, new)
-        old = torch.ones_like(top) if how == "not rescaled" else (top - new).exp()
+        shrink = (top - new).exp()
         powers = (scores - new).exp()
-        total = total * (1 if how == "sum not rescaled" else old) + powers.sum(dim=-1, keepdim=True)
-        output = output * old + powers @ value[start : start + block]
+        total = total * shrink + powers.sum(dim=-1, keepdim=True)
+        output = output * shrink + powers @ value[start : start + block]
         top = new
-    return output if how == "averaged" else output / total
+    return output / total
 
 
-def _steep(draw: Draw) -> Tensor:
+def _blocks_averaged(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
+    pairs = list(zip(key.split(block), value.split(block), strict=True))
+    return sum((query @ k.mT / math.sqrt(query.shape[1])).softmax(dim=-1) @ v for k, v in pairs) / len(pairs)
+
+
+def _steep(draw: RandomInputs) -> Tensor:
     """Make queries whose scores are far apart, and one whose scores with positive keys are all far below 0."""
     query = 3e3 * draw.normal(5, 4)
     query[0] = -3e3 - query[0].abs()
@@ -161,7 +153,7 @@ def _steep(draw: Draw) -> Tensor:
 
 
 def _tiled_cases() -> list[Case]:
-    draw = Draw(63)
+    draw = RandomInputs(63)
     by_hand = torch.tensor([[1.0]]), torch.tensor([[0.0], [math.log(3)]]), torch.tensor([[0.0], [4.0]]), 1
     return [
         Case(by_hand, "the example"),
@@ -174,21 +166,21 @@ def _tiled_cases() -> list[Case]:
     ]
 
 
-def _tiled_limits(query: Tensor, key: Tensor, value: Tensor, block: int) -> Limits:
+def _tiled_budget(query: Tensor, key: Tensor, value: Tensor, block: int) -> Budget:
     t, width = len(query), max(block, query.shape[1], value.shape[1])
-    return Limits(held=8 * t * width) if t >= LONG else Limits()
+    return Budget(held=8 * t * width) if t >= LONG else Budget()
 
 
 TILED_ATTENTION = Exercise(
     name="tiled-attention",
     title="Attend tile by tile within a limit of memory",
     chapter="exercises",
-    tier=3,
+    level=3,
     minutes=35,
     topic="complexity",
     reference=_tiled,
     cases=_tiled_cases,
-    limits=_tiled_limits,
+    budget=_tiled_budget,
     tested="blocks that fit and that do not, one block, scores far apart, a long text within a limit, both dtypes",
     hints=(
         "Go through the keys block by block. What has to be carried from block to block for each query, so that at the "
@@ -207,47 +199,47 @@ TILED_ATTENTION = Exercise(
         ),
         Mistake(
             "not-rescaled",
-            lambda *given: _tiles(*given, how="not rescaled"),
+            Edit("(top - new).exp()", "1.0"),
             "The sums are not rescaled when a block brings a larger score: the early blocks then count too much.",
         ),
         Mistake(
             "sum-not-rescaled",
-            lambda *given: _tiles(*given, how="sum not rescaled"),
+            Edit("total * shrink", "total"),
             "You rescale the output and not the sum that it is divided by. Both were taken relative to the old "
             "maximum.",
         ),
         Mistake(
             "blocks-averaged",
-            lambda *given: _tiles(*given, how="averaged"),
+            _blocks_averaged,
             "You took a softmax in each block and averaged the blocks. A block with high scores must count more.",
         ),
         Mistake(
             "no-shift",
-            lambda *given: _tiles(*given, how="no shift"),
+            Edit("torch.maximum(top, scores.amax(dim=-1, keepdim=True))", "torch.zeros_like(top)"),
             "You exponentiated the scores as they are. Large ones overflow, and a row of very negative ones divides 0 "
             "by 0.",
         ),
         Mistake(
             "maximum-of-the-block",
-            lambda *given: _tiles(*given, how="block maximum"),
+            Edit("torch.maximum(top, scores.amax(dim=-1, keepdim=True))", "scores.amax(dim=-1, keepdim=True)"),
             "You shift by the largest score of the block alone. After a block with larger scores the old sums are then "
             "multiplied by a huge number and overflow: keep the largest so far.",
         ),
         Mistake(
             "not-the-largest-of-the-row",
-            lambda *given: _tiles(*given, how="one for all"),
+            Edit("scores.amax(dim=-1, keepdim=True)", "scores.amax()"),
             "A row is shifted by a number far above its own scores, so all of its exponentials are 0. Each query has a "
             "largest score of its own, which may be far below 0.",
-            also=(lambda *given: _tiles(*given, how="from zero"),),
+            also=(Edit("-torch.inf", "0.0"),),
         ),
         Mistake(
             "rest-dropped",
-            lambda *given: _tiles(*given, how="rest dropped"),
+            Edit("range(0, len(key), block)", "range(0, len(key) - len(key) % block, block)"),
             "Keys behind the last whole block are left out. The last block may be shorter.",
         ),
         Mistake(
             "no-scale",
-            lambda *given: _tiles(*given, how="no scale"),
+            Edit(" / math.sqrt(query.shape[1])", ""),
             "You did not divide the scores by the square root of their width.",
         ),
     ),

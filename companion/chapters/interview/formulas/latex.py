@@ -1,4 +1,4 @@
-r"""Evaluate a formula as it is shown: the part of LaTeX that the formula sheet uses. Chapter: book/formulas.ipynb.
+r"""Evaluate a formula as it is shown: the part of LaTeX that the formula sheet uses. Page: book/interview/formulas.
 
 Names side by side are multiplied, matrices as matrices; ``\odot`` multiplies entry by entry; an index starts at 1.
 """

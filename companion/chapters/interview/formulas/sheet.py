@@ -1,4 +1,4 @@
-"""The formulas of ``formulas.yml``, and the check that a cell of the sheet makes. Chapter: book/formulas.ipynb."""
+"""The formulas of ``formulas.yml``, and the check that a cell of the sheet makes. Page: book/interview/formulas."""
 
 import functools
 import re

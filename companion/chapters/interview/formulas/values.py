@@ -1,4 +1,4 @@
-"""What the signs of a formula mean for numbers and tensors in float64. Chapter: book/formulas.ipynb."""
+"""What the signs of a formula mean for numbers and tensors in float64. Chapter: book/interview/formulas.ipynb."""
 
 import math
 from collections.abc import Callable

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -14,7 +14,7 @@ def _split(x: Tensor, n_heads: int) -> Tensor:
 
 
 def _split_cases() -> list[Case]:
-    draw = Draw(11)
+    draw = RandomInputs(11)
 
     def features(batch: int, t: int, n_heads: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         return draw.normal(batch, t, n_heads * d, dtype=dtype, scale=scale), n_heads
@@ -36,7 +36,7 @@ SPLIT_HEADS = Exercise(
     name="split-heads",
     title="Cut features into heads",
     chapter="multi-head",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_split,
     cases=_split_cases,
@@ -87,7 +87,7 @@ def _merge(heads: Tensor) -> Tensor:
 
 
 def _merge_cases() -> list[Case]:
-    draw = Draw(12)
+    draw = RandomInputs(12)
 
     def heads(*shape: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         return (draw.normal(*shape, dtype=dtype, scale=scale),)
@@ -109,7 +109,7 @@ MERGE_HEADS = Exercise(
     name="merge-heads",
     title="Join the heads again",
     chapter="multi-head",
-    tier=1,
+    level=1,
     minutes=5,
     reference=_merge,
     cases=_merge_cases,
@@ -160,7 +160,7 @@ def _repeat(heads: Tensor, n_heads: int) -> Tensor:
 
 
 def _repeat_cases() -> list[Case]:
-    draw = Draw(13)
+    draw = RandomInputs(13)
 
     def keys(batch: int, n_kv: int, t: int, d: int, group: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         return draw.normal(batch, n_kv, t, d, dtype=dtype, scale=scale), n_kv * group
@@ -181,7 +181,7 @@ REPEAT_HEADS = Exercise(
     name="repeat-heads",
     title="Repeat shared keys for their group",
     chapter="multi-head",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_repeat,
     cases=_repeat_cases,

@@ -5,57 +5,29 @@ import math
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
+
+
+def _cut(x: Tensor, n_heads: int) -> Tensor:
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
 
 
 def _multi_head(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int, mask: Tensor | None = None
 ) -> Tensor:
-    return _layer(x, w_q, w_k, w_v, w_o, n_heads, mask)
-
-
-def _layer(
-    x: Tensor,
-    w_q: Tensor,
-    w_k: Tensor,
-    w_v: Tensor,
-    w_o: Tensor,
-    n_heads: int,
-    mask: Tensor | None = None,
-    *,
-    cut: str = "heads",
-    width: str = "head",
-    join: str = "heads",
-    masked: str = "head axis",
-    axis: int = -1,
-    project: bool = True,
-) -> Tensor:
-    """Compute the layer, with one thing changed."""
-    batch, t = x.shape[:2]
-
-    def heads(y: Tensor) -> Tensor:
-        if cut == "one":
-            return y[:, None]
-        if cut == "view":
-            return y.reshape(batch, n_heads, t, -1)
-        return y.unflatten(-1, (n_heads, -1)).transpose(1, 2)
-
-    query, key, value = heads(x @ w_q), heads(x @ w_k), heads(x @ w_v)
-    size = {"head": query.shape[-1], "all heads": w_q.shape[1], "model": x.shape[-1]}[width]
-    scores = query @ key.mT / math.sqrt(size)
-    if mask is not None and masked != "ignored":
-        look = {"head axis": mask[:, None], "as it is": mask, "inverted": ~mask[:, None]}[masked]
-        scores = scores.masked_fill(~look, -torch.inf)
-    output = scores.softmax(dim=axis) @ value
-    output = output.reshape(batch, t, -1) if join == "view" else output.transpose(1, 2).flatten(2)
-    return output @ w_o if project else output
+    query, key, value = (_cut(x @ w, n_heads) for w in (w_q, w_k, w_v))
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask[:, None], -torch.inf)
+    output = scores.softmax(dim=-1) @ value
+    return output.transpose(1, 2).flatten(2) @ w_o
 
 
 def _cases() -> list[Case]:
-    draw = Draw(14)
+    draw = RandomInputs(14)
 
     def layer(
         batch: int,
@@ -93,7 +65,7 @@ MULTI_HEAD = Exercise(
     name="multi-head",
     title="Write the whole layer",
     chapter="multi-head",
-    tier=2,
+    level=2,
     minutes=25,
     reference=_multi_head,
     cases=_cases,
@@ -111,59 +83,61 @@ MULTI_HEAD = Exercise(
     mistakes=(
         Mistake(
             "no-heads",
-            lambda *given: _layer(*given, cut="one"),
+            Edit("x.unflatten(-1, (n_heads, -1)).transpose(1, 2)", "x[:, None]", of=_cut),
             "This is one wide head: the projections are right, but nothing is cut into heads.",
         ),
         Mistake(
             "scale-of-all-heads",
-            lambda *given: _layer(*given, width="all heads"),
+            Edit("query.shape[-1]", "w_q.shape[1]"),
             "You scaled by the width of all heads together. Each head's scores are sums over its own width only.",
         ),
         Mistake(
             "scale-of-model",
-            lambda *given: _layer(*given, width="model"),
+            Edit("query.shape[-1]", "x.shape[-1]"),
             "You scaled by the width of the model. Each head's scores are sums over its own width.",
         ),
         Mistake(
             "view-only",
-            lambda *given: _layer(*given, cut="view"),
+            Edit(
+                "x.unflatten(-1, (n_heads, -1)).transpose(1, 2)", "x.reshape(len(x), n_heads, x.shape[1], -1)", of=_cut
+            ),
             "Your heads hold whole positions instead of a part of each: the cut only gave the numbers another shape. "
             "Two axes have to change places.",
         ),
         Mistake(
             "joined-by-view",
-            lambda *given: _layer(*given, join="view"),
+            Edit("output.transpose(1, 2).flatten(2)", "output.reshape(*x.shape[:2], -1)"),
             "The heads are joined without bringing them behind the positions first, so positions and heads are mixed "
             "up.",
         ),
         Mistake(
             "no-output-projection",
-            lambda *given: _layer(*given, project=False),
+            Edit(" @ w_o", ""),
             "The heads are joined, but the last matrix is missing: nothing mixes them.",
         ),
         Mistake(
             "over-queries",
-            lambda *given: _layer(*given, axis=-2),
+            Edit("softmax(dim=-1)", "softmax(dim=-2)"),
             "Your softmax runs over the queries. Each query has one distribution over the keys.",
         ),
         Mistake(
             "over-heads",
-            lambda *given: _layer(*given, axis=1),
+            Edit("softmax(dim=-1)", "softmax(dim=1)"),
             "Your softmax runs over the heads, so they compete. Each head has its own distribution over the keys.",
         ),
         Mistake(
             "mask-ignored",
-            lambda *given: _layer(*given, masked="ignored"),
+            Edit(".masked_fill(~mask[:, None], -torch.inf)", ""),
             "The mask has no effect yet.",
         ),
         Mistake(
             "mask-inverted",
-            lambda *given: _layer(*given, masked="inverted"),
+            Edit("~mask", "mask"),
             "The mask is read the other way round: True means that the query may look.",
         ),
         Mistake(
             "mask-without-head-axis",
-            lambda *given: _layer(*given, masked="as it is"),
+            Edit("mask[:, None]", "mask"),
             "Your mask has no axis for the heads. It meets scores with one axis more, and its first axis, the "
             "sentences, "
             "is read as the heads: it raises, or where the two are equally many hides the wrong keys in silence.",

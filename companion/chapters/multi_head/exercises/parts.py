@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -14,7 +14,7 @@ def _contributions(heads: Tensor, w_o: Tensor) -> Tensor:
 
 
 def _contribution_cases() -> list[Case]:
-    draw = Draw(15)
+    draw = RandomInputs(15)
 
     def layer(batch: int, n_heads: int, t: int, d_v: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         return draw.normal(batch, n_heads, t, d_v, dtype=dtype, scale=scale), draw.normal(n_heads * d_v, d, dtype=dtype)
@@ -35,7 +35,7 @@ HEAD_CONTRIBUTIONS = Exercise(
     name="head-contributions",
     title="Split the output into what each head brings",
     chapter="multi-head",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_contributions,
     cases=_contribution_cases,
@@ -80,38 +80,19 @@ HEAD_CONTRIBUTIONS = Exercise(
 )
 
 
+def _columns(w: Tensor, n_heads: int, keep: Tensor) -> Tensor:
+    return w.unflatten(1, (n_heads, -1))[:, keep].flatten(1)
+
+
 def _prune(
     w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int, keep: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return _cut(w_q, w_k, w_v, w_o, n_heads, keep)
-
-
-def _cut(
-    w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int, keep: Tensor, *, how: str = "right"
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Keep some heads of a layer, with one thing changed."""
-    if how == "others":
-        keep = torch.tensor([head for head in range(n_heads) if head not in keep.tolist()], dtype=torch.long)
-
-    def columns(w: Tensor) -> Tensor:
-        if how == "interleaved":
-            return w.unflatten(1, (-1, n_heads))[:, :, keep].flatten(1)
-        if how == "zeros":
-            kept = torch.zeros(n_heads, dtype=torch.bool)
-            kept[keep] = True
-            return (w.unflatten(1, (n_heads, -1)) * kept[:, None]).flatten(1)
-        return w.unflatten(1, (n_heads, -1))[:, keep].flatten(1)
-
-    inner = [columns(w) for w in (w_q, w_k, w_v)]
-    if how == "output kept":
-        return (*inner, w_o.clone())
-    if how == "output columns":
-        return (*inner, columns(w_o.T).T if w_o.shape[1] % n_heads else columns(w_o))
-    return (*inner, columns(w_o.T).T)
+    inner = [_columns(w, n_heads, keep) for w in (w_q, w_k, w_v)]
+    return (*inner, _columns(w_o.T, n_heads, keep).T)
 
 
 def _prune_cases() -> list[Case]:
-    draw = Draw(16)
+    draw = RandomInputs(16)
 
     def layer(
         d: int, n_heads: int, d_k: int, d_v: int, keep: list[int], dtype: torch.dtype, scale: float = 1.0
@@ -137,7 +118,7 @@ PRUNE_HEADS = Exercise(
     name="prune-heads",
     title="Remove heads from the matrices",
     chapter="multi-head",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_prune,
     cases=_prune_cases,
@@ -157,27 +138,38 @@ PRUNE_HEADS = Exercise(
     mistakes=(
         Mistake(
             "output-untouched",
-            lambda *given: _cut(*given, how="output kept"),
+            Edit("_columns(w_o.T, n_heads, keep).T", "w_o"),
             "The output matrix still has the rows of the heads that are gone: the joined vector no longer fits it.",
         ),
         Mistake(
             "others-kept",
-            lambda *given: _cut(*given, how="others"),
+            Edit(
+                "    inner =",
+                "    keep = torch.tensor([head for head in range(n_heads) if head not in keep], dtype=torch.long)\n"
+                "    inner =",
+            ),
             "You removed the heads that were to be kept.",
         ),
         Mistake(
             "interleaved",
-            lambda *given: _cut(*given, how="interleaved"),
+            Edit("(n_heads, -1))[:, keep]", "(-1, n_heads))[:, :, keep]", of=_columns),
             "You dealt the columns out like cards. The columns of one head stand together.",
         ),
         Mistake(
             "set-to-zero",
-            lambda *given: _cut(*given, how="zeros"),
+            Edit(
+                "w.unflatten(1, (n_heads, -1))[:, keep]",
+                "(w.unflatten(1, (n_heads, -1)) * torch.isin(torch.arange(n_heads), keep)[:, None])",
+                of=_columns,
+            ),
             "The heads are silent, but still there: the matrices have their old sizes, and the work is the same.",
         ),
         Mistake(
             "output-columns",
-            lambda *given: _cut(*given, how="output columns"),
+            Edit(
+                "_columns(w_o.T, n_heads, keep).T",
+                "(_columns(w_o.T, n_heads, keep).T if w_o.shape[1] % n_heads else _columns(w_o, n_heads, keep))",
+            ),
             "You cut the columns of the output matrix. They are the features of the model; a head is a block of rows "
             "there.",
         ),
@@ -190,7 +182,7 @@ def _importance(contributions: Tensor, gradient: Tensor) -> Tensor:
 
 
 def _importance_cases() -> list[Case]:
-    draw = Draw(17)
+    draw = RandomInputs(17)
 
     def layer(batch: int, n_heads: int, t: int, d: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         return draw.normal(batch, n_heads, t, d, dtype=dtype, scale=scale), draw.normal(batch, t, d, dtype=dtype)
@@ -214,7 +206,7 @@ HEAD_IMPORTANCE = Exercise(
     name="head-importance",
     title="Estimate the importance of heads",
     chapter="multi-head",
-    tier=3,
+    level=3,
     minutes=35,
     reference=_importance,
     cases=_importance_cases,

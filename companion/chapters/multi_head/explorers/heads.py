@@ -1,7 +1,7 @@
 """Interactive figures on heads: their sizes and costs, where all heads of a model look, and what is left without some.
 
 Vaswani et al. (2017), section 3.2.2; shared keys and values: Ainslie et al. (2023); heads switched off: Michel et al.
-(2019). Chapter: book/multi-head.ipynb.
+(2019). Chapter: book/multi-head.
 
 The browser half repeats only products of whole numbers, and looks up the rest.
 """

@@ -3,29 +3,16 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
 
 def _encoding(positions: Tensor, d_model: int) -> Tensor:
-    return _encode(positions, d_model)
-
-
-def _encode(
-    positions: Tensor, d_model: int, *, rate: str = "even", order: str = "beside", base: float = 10000.0
-) -> Tensor:
-    """Compute the encoding, with one thing changed."""
     pair = torch.arange(d_model // 2, dtype=positions.dtype)
-    power = {"even": 2 * pair / d_model, "pair": pair / d_model, "none": torch.zeros_like(pair)}[rate]
-    turned = positions[:, None] * base**-power
-    sines, cosines = turned.sin(), turned.cos()
-    if order == "halves":
-        return torch.cat((sines, cosines), dim=-1)
-    if order == "cosine first":
-        sines, cosines = cosines, sines
-    return torch.stack((sines, cosines), dim=-1).flatten(-2)
+    turned = positions[:, None] * 10000.0 ** -(2 * pair / d_model)
+    return torch.stack((turned.sin(), turned.cos()), dim=-1).flatten(-2)
 
 
 def _odd_rates(positions: Tensor, d_model: int) -> Tensor:
@@ -35,7 +22,7 @@ def _odd_rates(positions: Tensor, d_model: int) -> Tensor:
 
 
 def _encoding_cases() -> list[Case]:
-    draw = Draw(21)
+    draw = RandomInputs(21)
 
     def anywhere(t: int, dtype: torch.dtype) -> Tensor:
         return (draw.normal(t).abs() * 50).round().to(dtype)
@@ -55,7 +42,7 @@ SINUSOIDAL_ENCODING = Exercise(
     name="encode-positions",
     title="Compute the sinusoidal encoding",
     chapter="positional-encoding",
-    tier=1,
+    level=1,
     minutes=15,
     reference=_encoding,
     cases=_encoding_cases,
@@ -71,17 +58,17 @@ SINUSOIDAL_ENCODING = Exercise(
     mistakes=(
         Mistake(
             "halves",
-            lambda positions, d_model: _encode(positions, d_model, order="halves"),
+            (Edit("torch.stack(", "torch.cat("), Edit(".flatten(-2)", "")),
             "All your sines come first, then all cosines. In the paper a sine stands beside the cosine of its angle.",
         ),
         Mistake(
             "cosine-first",
-            lambda positions, d_model: _encode(positions, d_model, order="cosine first"),
+            Edit("turned.sin(), turned.cos()", "turned.cos(), turned.sin()"),
             "Sine and cosine have changed places: the even features hold the sines, so position 0 begins with 0.",
         ),
         Mistake(
             "exponent-without-two",
-            lambda positions, d_model: _encode(positions, d_model, rate="pair"),
+            Edit("2 * pair", "pair"),
             "Your hands turn too fast, the later the pair the more: the exponent of pair i is 2i over the width, not "
             "i.",
         ),
@@ -92,12 +79,12 @@ SINUSOIDAL_ENCODING = Exercise(
         ),
         Mistake(
             "one-rate",
-            lambda positions, d_model: _encode(positions, d_model, rate="none"),
+            Edit("2 * pair", "0 * pair"),
             "All your pairs turn equally fast. Each pair has a frequency of its own.",
         ),
         Mistake(
             "base-1000",
-            lambda positions, d_model: _encode(positions, d_model, base=1000.0),
+            Edit("10000.0", "1000.0"),
             "Your slow hands are too fast: the base is not the one of the paper.",
         ),
     ),
@@ -105,21 +92,10 @@ SINUSOIDAL_ENCODING = Exercise(
 
 
 def _shift(k: int, d_model: int) -> Tensor:
-    return _matrix(k, d_model)
-
-
-def _matrix(k: int, d_model: int, *, sign: int = 1, rate: str = "even", order: str = "blocks") -> Tensor:
-    """Compute the matrix of a step, with one thing changed."""
     pair = torch.arange(d_model // 2, dtype=F64)
-    power = {"even": 2 * pair / d_model, "none": torch.zeros_like(pair)}[rate]
-    turned = k * 10000.0**-power
-    cos, sin = turned.cos(), sign * turned.sin()
-    if order == "halves":
-        return torch.cat((torch.cat((cos.diag(), -sin.diag()), 1), torch.cat((sin.diag(), cos.diag()), 1)))
-    if order == "reflection":
-        blocks = torch.stack((cos, sin, sin, -cos), dim=-1)
-    else:
-        blocks = torch.stack((cos, -sin, sin, cos), dim=-1)
+    turned = k * 10000.0 ** -(2 * pair / d_model)
+    cos, sin = turned.cos(), turned.sin()
+    blocks = torch.stack((cos, -sin, sin, cos), dim=-1)
     return torch.block_diag(*blocks.unflatten(-1, (2, 2)))
 
 
@@ -139,7 +115,7 @@ SHIFT_MATRIX = Exercise(
     name="shift-matrix",
     title="Build the matrix of a step",
     chapter="positional-encoding",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_shift,
     cases=_shift_cases,
@@ -154,29 +130,32 @@ SHIFT_MATRIX = Exercise(
     mistakes=(
         Mistake(
             "transposed",
-            lambda k, d_model: _matrix(k, d_model, sign=-1),
+            Edit("turned.sin()", "-turned.sin()"),
             "Your matrix turns the other way: it is the one for columns, or for a step back. Here encodings are rows.",
         ),
         Mistake(
             "halves",
-            lambda k, d_model: _matrix(k, d_model, order="halves"),
+            Edit(
+                "torch.block_diag(*blocks.unflatten(-1, (2, 2)))",
+                "torch.cat((torch.cat((cos.diag(), -sin.diag()), 1), torch.cat((sin.diag(), cos.diag()), 1)))",
+            ),
             "Your matrix pairs a feature with one half the width away. Sine and cosine are neighbours here, so the "
             "blocks "
             "stand on the diagonal.",
         ),
         Mistake(
             "one-rate",
-            lambda k, d_model: _matrix(k, d_model, rate="none"),
+            Edit("2 * pair", "0 * pair"),
             "All your blocks turn by the same angle. Each pair has its own frequency.",
         ),
         Mistake(
             "reflection",
-            lambda k, d_model: _matrix(k, d_model, order="reflection"),
+            Edit("(cos, -sin, sin, cos)", "(cos, sin, sin, -cos)"),
             "Your blocks are reflections, with determinant -1. A step of 0 must be the identity.",
         ),
         Mistake(
             "power-of-one-step",
-            lambda k, d_model: k * _matrix(1, d_model),
+            lambda k, d_model: k * _shift(1, d_model),
             "You multiplied the matrix of one step by k. Steps are done one after the other: that adds the angles, and "
             "leaves the lengths alone.",
         ),

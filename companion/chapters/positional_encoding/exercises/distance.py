@@ -6,33 +6,23 @@ import torch
 from torch import Tensor
 
 from companion.positional import relative_shift
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
 
 def _alibi(n_heads: int, t: int) -> Tensor:
-    return _bias(n_heads, t)
-
-
-def _bias(n_heads: int, t: int, *, first: int = 1, sign: int = -1, power: float = 8.0) -> Tensor:
-    """Compute the bias, with one thing changed."""
-    slopes = 2.0 ** (-power * torch.arange(first, first + n_heads, dtype=F64) / n_heads)
-    distance = (torch.arange(t)[:, None] - torch.arange(t)).clamp(min=0)
-    return sign * slopes[:, None, None] * distance
-
-
-def _both_sides(n_heads: int, t: int) -> Tensor:
     slopes = 2.0 ** (-8 * torch.arange(1, n_heads + 1, dtype=F64) / n_heads)
-    return -slopes[:, None, None] * (torch.arange(t)[:, None] - torch.arange(t)).to(F64)
+    distance = (torch.arange(t)[:, None] - torch.arange(t)).clamp(min=0)
+    return -slopes[:, None, None] * distance
 
 
 ALIBI_BIAS = Exercise(
     name="alibi-bias",
     title="Write the bias of ALiBi",
     chapter="positional-encoding",
-    tier=1,
+    level=1,
     minutes=15,
     reference=_alibi,
     cases=lambda: [
@@ -56,29 +46,29 @@ ALIBI_BIAS = Exercise(
     mistakes=(
         Mistake(
             "adds",
-            lambda n_heads, t: _bias(n_heads, t, sign=1),
+            Edit("-slopes", "slopes"),
             "Your bias adds with the distance, so far keys win. It is subtracted.",
         ),
         Mistake(
             "heads-from-zero",
-            lambda n_heads, t: _bias(n_heads, t, first=0),
+            Edit("1, n_heads + 1", "n_heads"),
             "Your first slope is 1: you count the heads from 0, and the formula counts them from 1.",
         ),
         Mistake(
             "one-slope-rule",
-            lambda n_heads, t: _bias(n_heads, t, power=float(n_heads)),
+            Edit("-8 *", "-n_heads *"),
             "Your slopes halve from head to head whatever their number. That is right for 8 heads only: the last "
             "slope is "
             "always 1/256.",
         ),
         Mistake(
             "future-rewarded",
-            _both_sides,
+            Edit(".clamp(min=0)", ""),
             "Your bias is positive for later keys. Where the key is later, it is 0 here.",
         ),
         Mistake(
             "keys-by-queries",
-            lambda n_heads, t: _bias(n_heads, t).mT.contiguous(),
+            Edit("* distance", "* distance.mT"),
             "Rows and columns are exchanged: a row is a query, and its distances to the keys before it stand to the "
             "left.",
         ),
@@ -87,18 +77,10 @@ ALIBI_BIAS = Exercise(
 
 
 def _bucket(distances: Tensor, buckets: int, max_distance: int) -> Tensor:
-    return _sort(distances, buckets, max_distance)
-
-
-def _sort(
-    distances: Tensor, buckets: int, max_distance: int, *, share: int = 2, cap: bool = True, log: bool = True
-) -> Tensor:
-    """Sort distances into buckets, with one thing changed."""
-    exact = buckets // share
+    exact = buckets // 2
     part = distances.clamp(min=1).double() / exact
-    grown = part.log() / math.log(max_distance / exact) if log else (part - 1) / (max_distance / exact - 1)
-    far = exact + (grown * (buckets - exact)).long()
-    return torch.where(distances < exact, distances, far.clamp(max=buckets - 1) if cap else far)
+    far = exact + (part.log() / math.log(max_distance / exact) * (buckets - exact)).long()
+    return torch.where(distances < exact, distances, far.clamp(max=buckets - 1))
 
 
 def _bucket_cases() -> list[Case]:
@@ -118,7 +100,7 @@ T5_BUCKET = Exercise(
     name="t5-bucket",
     title="Sort distances into buckets",
     chapter="positional-encoding",
-    tier=3,
+    level=3,
     minutes=30,
     reference=_bucket,
     cases=_bucket_cases,
@@ -133,22 +115,22 @@ T5_BUCKET = Exercise(
     mistakes=(
         Mistake(
             "no-cap",
-            lambda distances, buckets, max_distance: _sort(distances, buckets, max_distance, cap=False),
+            Edit(".clamp(max=buckets - 1)", ""),
             "Some of your buckets do not exist: beyond the largest distance all share the last one.",
         ),
         Mistake(
             "linear",
-            lambda distances, buckets, max_distance: _sort(distances, buckets, max_distance, log=False),
+            Edit("part.log() / math.log(max_distance / exact)", "(part - 1) / (max_distance / exact - 1)"),
             "Your far buckets are equally wide. They grow: take logarithms.",
         ),
         Mistake(
             "two-directions",
-            lambda distances, buckets, max_distance: _sort(distances, buckets // 2, max_distance),
+            lambda distances, buckets, max_distance: _bucket(distances, buckets // 2, max_distance),
             "You gave the past only half of the buckets. That is the rule of an encoder; here all serve the past.",
         ),
         Mistake(
             "quarter-exact",
-            lambda distances, buckets, max_distance: _sort(distances, buckets, max_distance, share=4),
+            Edit("buckets // 2", "buckets // 4"),
             "Too few distances have a bucket of their own: e is half of the buckets.",
         ),
         Mistake(
@@ -175,7 +157,7 @@ def _windows(by_distance: Tensor, start: str) -> Tensor:
 
 
 def _shift_cases() -> list[Case]:
-    draw = Draw(23)
+    draw = RandomInputs(23)
     by_hand = torch.tensor([[[2.0, 1.0, 0.0, -1.0], [20.0, 10.0, 0.0, -10.0]]])
     return [
         Case((by_hand,), "the example"),
@@ -192,7 +174,7 @@ RELATIVE_SHIFT = Exercise(
     name="relative-shift",
     title="Shift the rows of distances",
     chapter="positional-encoding",
-    tier=3,
+    level=3,
     minutes=30,
     reference=_relative_shift,
     cases=_shift_cases,

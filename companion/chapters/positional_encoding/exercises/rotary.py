@@ -3,40 +3,22 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
 
 def _rotate(x: Tensor, positions: Tensor) -> Tensor:
-    return _turn(x, positions)
-
-
-def _turn(
-    x: Tensor, positions: Tensor, *, sign: int = 1, layout: str = "neighbours", rate: str = "even", plus: int = 1
-) -> Tensor:
-    """Turn the pairs, with one thing changed."""
-    pair = torch.arange(x.shape[-1] // 2, dtype=x.dtype)
-    power = {"even": 2 * pair / x.shape[-1], "pair": pair / x.shape[-1], "none": torch.zeros_like(pair)}[rate]
-    turned = positions[:, None] * 10000.0**-power
-    cos, sin = turned.cos(), sign * turned.sin()
-    if layout == "halves":
-        a, b = x.chunk(2, dim=-1)
-        return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
-    a, b = x[..., 0::2], x[..., 1::2]
-    return torch.stack((a * cos - b * sin, plus * b * cos + a * sin), dim=-1).flatten(-2)
-
-
-def _unpaired(x: Tensor, positions: Tensor) -> Tensor:
-    a, b = x[..., 0::2], x[..., 1::2]
     pair = torch.arange(x.shape[-1] // 2, dtype=x.dtype)
     turned = positions[:, None] * 10000.0 ** -(2 * pair / x.shape[-1])
-    return torch.cat((a * turned.cos() - b * turned.sin(), b * turned.cos() + a * turned.sin()), dim=-1)
+    cos, sin = turned.cos(), turned.sin()
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack((a * cos - b * sin, b * cos + a * sin), dim=-1).flatten(-2)
 
 
 def _rotate_cases() -> list[Case]:
-    draw = Draw(24)
+    draw = RandomInputs(24)
 
     def turned(batch: int, t: int, d: int, dtype: torch.dtype, *, start: int = 0, scale: float = 1.0) -> tuple:
         return draw.normal(batch, t, d, dtype=dtype, scale=scale), torch.arange(start, start + t, dtype=dtype)
@@ -57,7 +39,7 @@ ROTATE_PAIRS = Exercise(
     name="rotate-pairs",
     title="Turn pairs by their positions",
     chapter="positional-encoding",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_rotate,
     cases=_rotate_cases,
@@ -73,34 +55,38 @@ ROTATE_PAIRS = Exercise(
     mistakes=(
         Mistake(
             "other-way",
-            lambda x, positions: _turn(x, positions, sign=-1),
+            Edit("turned.sin()", "-turned.sin()"),
             "You turn with the clock: the sign of the sine is the other one.",
         ),
         Mistake(
             "halves",
-            lambda x, positions: _turn(x, positions, layout="halves"),
+            (
+                Edit("x[..., 0::2], x[..., 1::2]", "x.chunk(2, dim=-1)"),
+                Edit("torch.stack(", "torch.cat("),
+                Edit(".flatten(-2)", ""),
+            ),
             "You paired features half the width apart, as Llama does. Here neighbours are a pair.",
         ),
         Mistake(
             "not-side-by-side",
-            _unpaired,
+            (Edit("torch.stack(", "torch.cat("), Edit(".flatten(-2)", "")),
             "The turning is right, but afterwards the first features of all pairs stand before the second ones. "
             "Bring the "
             "two of a pair side by side again.",
         ),
         Mistake(
             "exponent-without-two",
-            lambda x, positions: _turn(x, positions, rate="pair"),
+            Edit("2 * pair", "pair"),
             "Your later pairs turn too fast: the exponent of pair i is 2i over the width, not i.",
         ),
         Mistake(
             "one-rate",
-            lambda x, positions: _turn(x, positions, rate="none"),
+            Edit("2 * pair", "0 * pair"),
             "All your pairs turn equally fast. Each has a frequency of its own.",
         ),
         Mistake(
             "reflection",
-            lambda x, positions: _turn(x, positions, plus=-1),
+            Edit("b * cos +", "-b * cos +"),
             "At position 0 nothing may change, and your second features change their sign there.",
         ),
     ),
@@ -112,7 +98,7 @@ def _layout_rows(w: Tensor, n_heads: int) -> Tensor:
 
 
 def _rows_cases() -> list[Case]:
-    draw = Draw(25)
+    draw = RandomInputs(25)
     return [
         Case((torch.arange(4.0)[:, None], 1), "the example"),
         Case((draw.normal(8, 3), 2)),
@@ -128,7 +114,7 @@ LAYOUT_ROWS = Exercise(
     name="layout-rows",
     title="Read weights of the other layout",
     chapter="positional-encoding",
-    tier=3,
+    level=3,
     minutes=25,
     reference=_layout_rows,
     cases=_rows_cases,

@@ -1,7 +1,7 @@
 """Interactive figures on positions: sinusoidal hands, rotary queries and keys, and biases by distance.
 
 Vaswani et al. (2017), section 3.5; Su et al. (2024), section 3.2; Press et al. (2022), section 3; Raffel et al. (2020),
-section 2.1. Chapter: book/positional-encoding.ipynb.
+section 2.1. Chapter: book/positional-encoding.
 
 The browser half repeats angles, sums of cosines and the formula of the buckets; the browser tests compare what it shows
 with :mod:`companion.positional` on the same input.

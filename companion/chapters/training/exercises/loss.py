@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -38,7 +38,7 @@ READ_AND_SAY = Exercise(
     name="read-and-say",
     title="Cut a target into what is read and what is said",
     chapter="training",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_pairs,
     cases=_pair_cases,
@@ -86,37 +86,15 @@ READ_AND_SAY = Exercise(
 
 
 def _smoothed(scores: Tensor, target: Tensor, smoothing: float, padding: int) -> Tensor:
-    return _loss(scores, target, smoothing, padding)
-
-
-def _loss(scores: Tensor, target: Tensor, smoothing: float, padding: int, *, how: str = "right") -> Tensor:
-    """Cross-entropy with smoothed targets over the real places, with one thing changed."""
-    real = target != padding
     log_p = scores.log_softmax(dim=-1)
-    right = log_p.gather(-1, target.clamp(0, scores.shape[-1] - 1)[..., None]).squeeze(-1)
-    mean = log_p.mean(dim=-1)
-    if how == "wrong tokens only":
-        mean = (log_p.sum(dim=-1) - right) / (scores.shape[-1] - 1)
-    if how == "no smoothing":
-        smoothing = 0.0
-    if how == "swapped":
-        smoothing = 1 - smoothing
-    if how == "sum over tokens":
-        mean = mean * scores.shape[-1]
-    losses = -(1 - smoothing) * right - smoothing * mean
-    if how == "padding counted":
-        return losses.mean()
-    if how == "divided by all":
-        return (losses * real).mean()
-    if how == "summed":
-        return losses[real].sum()
-    if how == "mean of rows":
-        return ((losses * real).sum(1) / real.sum(1)).mean()
-    return losses[real].mean()
+    inside = target.clamp(0, scores.shape[-1] - 1)  # the padding may be no token of the vocabulary
+    right = log_p.gather(-1, inside[..., None]).squeeze(-1)
+    losses = -(1 - smoothing) * right - smoothing * log_p.mean(dim=-1)
+    return losses[target != padding].mean()
 
 
 def _smoothed_cases() -> list[Case]:
-    draw = Draw(32)
+    draw = RandomInputs(32)
     generator = torch.Generator().manual_seed(33)
 
     def batch(lengths: list[int], vocab: int, smoothing: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
@@ -141,7 +119,7 @@ SMOOTHED_LOSS = Exercise(
     name="smoothed-loss",
     title="Write the loss with smoothing and padding",
     chapter="training",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_smoothed,
     cases=_smoothed_cases,
@@ -157,42 +135,48 @@ SMOOTHED_LOSS = Exercise(
     mistakes=(
         Mistake(
             "padding-counted",
-            lambda *given: _loss(*given, how="padding counted"),
+            Edit("losses[target != padding].mean()", "losses.mean()"),
             "The padding takes part in your mean. It is no text, and a model soon finds it easy.",
         ),
         Mistake(
             "divided-by-all-places",
-            lambda *given: _loss(*given, how="divided by all"),
+            Edit("losses[target != padding].mean()", "(losses * (target != padding)).mean()"),
             "You set the loss of the padding to zero, and then divided by all places. Divide by the real ones.",
         ),
         Mistake(
             "spread-over-the-wrong-tokens",
-            lambda *given: _loss(*given, how="wrong tokens only"),
+            Edit("log_p.mean(dim=-1)", "(log_p.sum(dim=-1) - right) / (scores.shape[-1] - 1)"),
             "You spread the smoothing over the wrong tokens only. Here the right one gets its even share too.",
         ),
         Mistake(
             "not-smoothed",
-            lambda *given: _loss(*given, how="no smoothing"),
+            Edit("-(1 - smoothing) * right - smoothing * log_p.mean(dim=-1)", "-right"),
             "The smoothing has no effect in your loss.",
         ),
         Mistake(
             "shares-swapped",
-            lambda *given: _loss(*given, how="swapped"),
+            (
+                Edit("-(1 - smoothing) * right", "-smoothing * right"),
+                Edit("- smoothing * log_p", "- (1 - smoothing) * log_p"),
+            ),
             "The two shares are swapped: the smoothing is the small part, the one that is spread.",
         ),
         Mistake(
             "spread-not-divided",
-            lambda *given: _loss(*given, how="sum over tokens"),
+            Edit("log_p.mean(dim=-1)", "log_p.sum(dim=-1)"),
             "Each token gets the whole smoothing instead of an even share of it: divide by the size of the vocabulary.",
         ),
         Mistake(
             "summed",
-            lambda *given: _loss(*given, how="summed"),
+            Edit("padding].mean()", "padding].sum()"),
             "You returned a sum over the places. The loss is a mean, so that long batches do not count more.",
         ),
         Mistake(
             "mean-of-rows",
-            lambda *given: _loss(*given, how="mean of rows"),
+            Edit(
+                "losses[target != padding].mean()",
+                "((losses * (target != padding)).sum(dim=1) / (target != padding).sum(dim=1)).mean()",
+            ),
             "You averaged each row and then the rows: a token of a short row counts more than one of a long row.",
         ),
     ),

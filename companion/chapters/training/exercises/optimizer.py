@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -32,7 +32,7 @@ WARMUP_RATE = Exercise(
     name="warmup-rate",
     title="Compute the rate of Equation 3",
     chapter="training",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_rate,
     cases=_rate_cases,
@@ -81,28 +81,17 @@ WARMUP_RATE = Exercise(
 
 
 def _clip(a: Tensor, b: Tensor, max_norm: float) -> tuple[Tensor, Tensor]:
-    return _clipped(a, b, max_norm)
-
-
-def _clipped(a: Tensor, b: Tensor, max_norm: float, *, how: str = "right") -> tuple[Tensor, Tensor]:
-    """Shorten two gradients, with one thing changed."""
-    lengths = a.square().sum().sqrt(), b.square().sum().sqrt()
-    if how == "each by itself":
-        first, second = (length.clamp(min=max_norm) for length in lengths)
-        return a * max_norm / first, b * max_norm / second
-    if how == "entries":
-        return a.clamp(-max_norm, max_norm), b.clamp(-max_norm, max_norm)
     length = (a.square().sum() + b.square().sum()).sqrt()
-    if how == "added":
-        length = lengths[0] + lengths[1]
-    if how == "squared":
-        length = length.square()
-    factor = max_norm / length
-    return (a * factor, b * factor) if how == "always" else (a * factor.clamp(max=1.0), b * factor.clamp(max=1.0))
+    factor = (max_norm / length).clamp(max=1.0)
+    return a * factor, b * factor
+
+
+def _each_by_itself(a: Tensor, b: Tensor, max_norm: float) -> tuple[Tensor, ...]:
+    return tuple(x * max_norm / x.square().sum().sqrt().clamp(min=max_norm) for x in (a, b))
 
 
 def _clip_cases() -> list[Case]:
-    draw = Draw(34)
+    draw = RandomInputs(34)
 
     def gradients(n: int, m: int, k: int, max_norm: float, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         return draw.normal(n, m, dtype=dtype, scale=scale), draw.normal(k, dtype=dtype, scale=scale), max_norm
@@ -123,7 +112,7 @@ CLIP_GRADIENT = Exercise(
     name="clip-gradient",
     title="Clip the gradient of two parameters",
     chapter="training",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_clip,
     cases=_clip_cases,
@@ -140,27 +129,27 @@ CLIP_GRADIENT = Exercise(
     mistakes=(
         Mistake(
             "each-by-itself",
-            lambda *given: _clipped(*given, how="each by itself"),
+            _each_by_itself,
             "You clipped each parameter by its own length. That turns the gradient: only long parts shrink.",
         ),
         Mistake(
             "entry-by-entry",
-            lambda *given: _clipped(*given, how="entries"),
+            lambda a, b, max_norm: (a.clamp(-max_norm, max_norm), b.clamp(-max_norm, max_norm)),
             "You clipped each entry. The length is meant: all entries are multiplied by one factor.",
         ),
         Mistake(
             "stretched",
-            lambda *given: _clipped(*given, how="always"),
+            Edit(".clamp(max=1.0)", ""),
             "A gradient that is short enough stays as it is. Yours is stretched to the greatest length.",
         ),
         Mistake(
             "lengths-added",
-            lambda *given: _clipped(*given, how="added"),
+            Edit("(a.square().sum() + b.square().sum()).sqrt()", "a.square().sum().sqrt() + b.square().sum().sqrt()"),
             "You added the two lengths. The squares are added, and the root comes last.",
         ),
         Mistake(
             "root-forgotten",
-            lambda *given: _clipped(*given, how="squared"),
+            Edit(".sqrt()", ""),
             "You took the sum of the squares for the length: the root is missing.",
         ),
     ),
@@ -168,26 +157,17 @@ CLIP_GRADIENT = Exercise(
 
 
 def _adam(gradients: Tensor, rate: float, beta_1: float, beta_2: float, eps: float) -> Tensor:
-    return _moved(gradients, rate, beta_1, beta_2, eps)
-
-
-def _moved(gradients: Tensor, rate: float, beta_1: float, beta_2: float, eps: float, *, how: str = "right") -> Tensor:
-    """Take the steps of Adam from 0, with one thing changed."""
-    if how == "betas swapped":
-        beta_1, beta_2 = beta_2, beta_1
     m, v, w = (torch.zeros_like(gradients[0]) for _ in range(3))
     for t, g in enumerate(gradients, start=1):
         m = beta_1 * m + (1 - beta_1) * g
-        v = beta_2 * v + (1 - beta_2) * (g.abs() if how == "not squared" else g.square())
-        m_hat = m if how == "not corrected" else m / (1 - beta_1**t)
-        v_hat = v if how in ("not corrected", "half corrected") else v / (1 - beta_2**t)
-        root = (v_hat + eps).sqrt() if how == "eps inside" else v_hat.sqrt() + eps
-        w = w + rate * m_hat / root if how == "uphill" else w - rate * m_hat / root
+        v = beta_2 * v + (1 - beta_2) * g.square()
+        m_hat, v_hat = m / (1 - beta_1**t), v / (1 - beta_2**t)
+        w = w - rate * m_hat / (v_hat.sqrt() + eps)
     return w
 
 
 def _adam_cases() -> list[Case]:
-    draw = Draw(35)
+    draw = RandomInputs(35)
 
     def steps(t: int, n: int, eps: float, dtype: torch.dtype, scale: float = 1.0, betas: tuple = (0.9, 0.98)) -> tuple:
         signs = draw.normal(t, n, dtype=dtype).sign()  # no entry near 0, where a step may turn on rounding
@@ -209,7 +189,7 @@ ADAM_STEPS = Exercise(
     name="adam-steps",
     title="Take the steps of Adam",
     chapter="training",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_adam,
     cases=_adam_cases,
@@ -225,32 +205,32 @@ ADAM_STEPS = Exercise(
     mistakes=(
         Mistake(
             "not-corrected",
-            lambda *given: _moved(*given, how="not corrected"),
+            Edit("m / (1 - beta_1**t), v / (1 - beta_2**t)", "m, v"),
             "The means begin at zero and are too small at first: the correction is missing.",
         ),
         Mistake(
             "half-corrected",
-            lambda *given: _moved(*given, how="half corrected"),
+            Edit("v / (1 - beta_2**t)", "v"),
             "Only the mean of the gradients is corrected. The mean of the squares begins at zero too.",
         ),
         Mistake(
             "epsilon-inside-the-root",
-            lambda *given: _moved(*given, how="eps inside"),
+            Edit("v_hat.sqrt() + eps", "(v_hat + eps).sqrt()"),
             "Your epsilon stands under the root. It is added to the root.",
         ),
         Mistake(
             "betas-swapped",
-            lambda *given: _moved(*given, how="betas swapped"),
+            lambda gradients, rate, beta_1, beta_2, eps: _adam(gradients, rate, beta_2, beta_1, eps),
             "The two betas are swapped: the first belongs to the gradient, the second to its square.",
         ),
         Mistake(
             "not-squared",
-            lambda *given: _moved(*given, how="not squared"),
+            Edit("g.square()", "g.abs()"),
             "The second mean is that of the squares. Yours averages something else.",
         ),
         Mistake(
             "uphill",
-            lambda *given: _moved(*given, how="uphill"),
+            Edit("w - rate", "w + rate"),
             "You walk uphill: the step goes against the gradient.",
         ),
     ),

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import Draw
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -14,7 +14,7 @@ def _accumulate(gradients: Tensor, tokens: Tensor) -> Tensor:
 
 
 def _accumulate_cases() -> list[Case]:
-    draw = Draw(36)
+    draw = RandomInputs(36)
 
     def parts(counts: list[int], n: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
         return draw.normal(len(counts), n, dtype=dtype, scale=scale), torch.tensor(counts)
@@ -35,7 +35,7 @@ ACCUMULATE = Exercise(
     name="accumulate",
     title="Join the gradients of unequal parts",
     chapter="training",
-    tier=1,
+    level=1,
     minutes=10,
     reference=_accumulate,
     cases=_accumulate_cases,
@@ -79,30 +79,18 @@ ACCUMULATE = Exercise(
 
 
 def _unscale(gradient: Tensor, scale: float, good: int, patience: int) -> tuple[Tensor, Tensor, Tensor]:
-    return _next(gradient, scale, good, patience)
-
-
-def _next(
-    gradient: Tensor, scale: float, good: int, patience: int, *, how: str = "right"
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Undo a loss scale and choose the next one, with one thing changed."""
-    finite = bool(gradient.isfinite().all())
-    if not finite:
-        step = torch.zeros_like(gradient)
-        if how == "entries kept":
-            step = torch.where(gradient.isfinite(), gradient / scale, 0.0)
-        scale, good = (scale if how == "scale kept" else scale / 2), (good if how == "count kept" else 0)
-    else:
-        step = gradient.clone() if how == "still scaled" else gradient / scale
-        step = gradient * scale if how == "scaled twice" else step
-        good = good + 1
-        if good == patience and how != "never grown":
+    if gradient.isfinite().all():
+        step, good = gradient / scale, good + 1
+        if good == patience:
             scale, good = scale * 2, 0
+    else:
+        step = torch.zeros_like(gradient)
+        scale, good = scale / 2, 0
     return step, torch.tensor(scale, dtype=gradient.dtype), torch.tensor(good)
 
 
 def _scale_cases() -> list[Case]:
-    draw = Draw(37)
+    draw = RandomInputs(37)
 
     def state(n: int, scale: float, good: int, dtype: torch.dtype, *bad: float, patience: int = 5) -> tuple:
         gradient = draw.normal(n, dtype=dtype, scale=scale)
@@ -126,7 +114,7 @@ SCALED_GRADIENT = Exercise(
     name="scaled-gradient",
     title="Undo the loss scale, and choose the next",
     chapter="training",
-    tier=2,
+    level=2,
     minutes=20,
     reference=_unscale,
     cases=_scale_cases,
@@ -143,33 +131,33 @@ SCALED_GRADIENT = Exercise(
     mistakes=(
         Mistake(
             "still-scaled",
-            lambda *given: _next(*given, how="still scaled"),
+            Edit("gradient / scale", "gradient"),
             "The gradient that you hand on is still multiplied by the scale.",
         ),
         Mistake(
             "scaled-twice",
-            lambda *given: _next(*given, how="scaled twice"),
+            Edit("gradient / scale", "gradient * scale"),
             "You multiplied by the scale once more. It has to be divided out.",
         ),
         Mistake(
             "entries-kept",
-            lambda *given: _next(*given, how="entries kept"),
+            Edit("torch.zeros_like(gradient)", "torch.where(gradient.isfinite(), gradient / scale, 0.0)"),
             "You struck out the bad entries and kept the others. An overflow spoils the sum behind them all: leave the "
             "whole step out.",
         ),
         Mistake(
             "scale-kept",
-            lambda *given: _next(*given, how="scale kept"),
+            Edit("scale / 2, 0", "scale, 0"),
             "After an overflow the scale stays as it was, so the next step overflows again.",
         ),
         Mistake(
             "count-kept",
-            lambda *given: _next(*given, how="count kept"),
+            Edit("scale / 2, 0", "scale / 2, good"),
             "After an overflow the count of good steps begins again at zero.",
         ),
         Mistake(
             "never-grown",
-            lambda *given: _next(*given, how="never grown"),
+            Edit("scale * 2, 0", "scale, good"),
             "The scale never grows again. After enough good steps it is doubled.",
         ),
     ),

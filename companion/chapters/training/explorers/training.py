@@ -1,6 +1,6 @@
 """Interactive figures on training: a learning rate over time, steps of Adam, and loss curves to diagnose.
 
-Vaswani et al. (2017), section 5.3; Kingma and Ba (2015). Chapter: book/training.ipynb.
+Vaswani et al. (2017), section 5.3; Kingma and Ba (2015). Chapter: book/training.
 
 The browser half repeats the two schedules and the five lines of Adam, and looks up the rest.
 """

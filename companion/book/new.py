@@ -1,0 +1,185 @@
+"""Write the files of something new, with a small working example in them: what `make new` does.
+
+    python -m companion.book.new WHAT NAME
+
+``WHAT`` is a chapter, a page, an explorer, an exercise or a question. ``NAME`` is that of a chapter, ``scaling``, and
+for all else the chapter and a name of its own, ``attention/row-sums``.
+"""
+
+import argparse
+import re
+import string
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from companion.book import toc
+
+TEMPLATES = Path(__file__).with_name("templates")
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_LABEL = re.compile(r"^\((sec-[\w-]+)\)=|^\s*name: (fig-[\w-]+)", re.MULTILINE)
+
+
+class _Template(string.Template):
+    """Names stand behind two signs, because ``$`` belongs to the formulas."""
+
+    delimiter = "@@"
+
+
+class Writer:
+    """Writes new files below a root, appends to others, and remembers which."""
+
+    def __init__(self, root: Path, chapter: str, slug: str) -> None:
+        self.root, self.chapter, self.slug = root, chapter, slug
+        self.touched: list[Path] = []
+        self.python = toc.module_name(slug)
+        self.folder = root / "companion" / "chapters" / toc.module_name(chapter)
+        self.tests = root / "tests" / "chapters" / toc.module_name(chapter)
+        self.names = {
+            "chapter": chapter,
+            "slug": slug,
+            "module": self.python,
+            "constant": self.python.upper(),
+            "class": slug.title().replace("-", ""),
+            "title": slug.replace("-", " ").capitalize(),
+        }
+
+    def text(self, template: str) -> str:
+        """Fill in a template."""
+        return _Template((TEMPLATES / f"{template}.txt").read_text("utf8")).substitute(self.names)
+
+    def write(self, path: Path, text: str) -> None:
+        """Write a file that is not there yet.
+
+        Raises:
+            ValueError: it is there.
+        """
+        if path.exists():
+            raise ValueError(f"a new file has a new name: {path.relative_to(self.root)} is there already.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf8")
+        self.touched.append(path)
+
+    def append(self, path: Path, text: str) -> None:
+        """Append to a file."""
+        path.write_text(path.read_text("utf8").rstrip("\n") + "\n" + text, "utf8")
+        self.touched.append(path)
+
+    def page(self, name: str) -> Path:
+        """Find the page of the chapter that holds such things: one of this name, else the first."""
+        pages = self.root / "book" / self.chapter
+        own = pages / f"{name}.md"
+        return own if own.exists() else pages / "index.md"
+
+
+def chapter(new: Writer) -> None:
+    """A folder for what the chapter has beside its pages, and its first page."""
+    new.names["title"] = title = new.chapter.replace("-", " ").capitalize()
+    header = f'"""The chapter {new.chapter}: its exercises, explorers, quiz items and claims."""\n'
+    new.write(new.folder / "__init__.py", f'{header}\nTITLE = "{title}"\n')
+    new.slug = "index"
+    page(new)
+
+
+def page(new: Writer) -> None:
+    """A page, listed behind the others of its chapter, or behind the last chapter."""
+    new.write(new.root / "book" / new.chapter / f"{new.slug}.md", new.text("page.md"))
+    path = new.root / "_toc.yml"
+    lines = path.read_text("utf8").splitlines()
+    own = [place for place, line in enumerate(lines) if f" book/{new.chapter}/" in line]
+    ends = [place for place, line in enumerate(lines) if line.endswith("/index.ipynb") and "interview" not in line]
+    lines.insert((own or ends)[-1] + 1, f"      - file: book/{new.chapter}/{new.slug}.ipynb")
+    path.write_text("\n".join(lines) + "\n", "utf8")
+    new.touched.append(path)
+
+
+def explorer(new: Writer) -> None:
+    """A class, its script, its test, and a cell on the page."""
+    folder = new.folder / "explorers"
+    if not (folder / "__init__.py").exists():
+        new.write(folder / "__init__.py", f'"""The explorers of the chapter {new.chapter}."""\n')
+    new.write(folder / f"{new.python}.py", new.text("explorer.py"))
+    new.write(folder / f"{new.python}.js", new.text("explorer.js"))
+    new.write(new.tests / f"test_{new.python}_in_browser.py", new.text("explorer_test.py"))
+    new.append(new.page("index"), new.text("explorer_cell.md"))
+
+
+def exercise(new: Writer) -> None:
+    """The exercise, right answers in other styles, and its place on the page."""
+    folder = new.folder / "exercises"
+    if not (folder / "__init__.py").exists():
+        new.write(folder / "__init__.py", f'"""The exercises of the chapter {new.chapter}."""\n')
+    new.write(folder / f"{new.python}.py", new.text("exercise.py"))
+    new.write(new.tests / f"right_answers_{new.python}.py", new.text("exercise_answers.py"))
+    new.append(new.page("exercises"), new.text("exercise_cells.md"))
+
+
+def question(new: Writer) -> None:
+    """A question at the end of the page, with the first label of the page as its evidence.
+
+    Raises:
+        ValueError: the page has no label.
+    """
+    path = new.page("questions")
+    label = _LABEL.search(path.read_text("utf8"))
+    if label is None:
+        raise ValueError(f"a question links to its evidence: {path.relative_to(new.root)} has no label yet.")
+    new.names["evidence"] = label[1] or label[2]
+    new.append(path, new.text("question.md"))
+
+
+ACTIONS: dict[str, Callable[[Writer], None]] = {
+    "chapter": chapter,
+    "page": page,
+    "explorer": explorer,
+    "exercise": exercise,
+    "question": question,
+}
+
+
+def create(what: str, name: str, root: Path = toc.CHECKOUT) -> list[Path]:
+    """Write what is new.
+
+    Args:
+        what: one of ``ACTIONS``.
+        name: a chapter, or a chapter and a name, joined by a slash.
+        root: of the book.
+
+    Returns:
+        The files that were written or changed, which a person then edits.
+
+    Raises:
+        ValueError: the name has another form, its chapter does not exist, or a file is there already.
+    """
+    if what not in ACTIONS:
+        raise ValueError(f"WHAT is one of {', '.join(ACTIONS)}: got {what!r}.")
+    parts = name.split("/")
+    form = "chapter" if what == "chapter" else "chapter/name"
+    if len(parts) != len(form.split("/")) or not all(map(_NAME.fullmatch, parts)):
+        raise ValueError(f"NAME is {form}, in lower-case words joined by hyphens: got {name!r}.")
+    if what != "chapter" and not (root / "book" / parts[0]).is_dir():
+        raise ValueError(f"there is no chapter {parts[0]}: run make new WHAT=chapter NAME={parts[0]} first.")
+    writer = Writer(root, parts[0], parts[-1])
+    ACTIONS[what](writer)
+    return writer.touched
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("what", help=", ".join(ACTIONS))
+    parser.add_argument("name")
+    options = parser.parse_args(arguments)
+    try:
+        touched = create(options.what, options.name)
+    except ValueError as error:
+        print(f"make: {error}", file=sys.stderr)
+        return 1
+    for path in touched:
+        print(path.relative_to(toc.CHECKOUT))
+    print(f"Then: make notebooks NAME={options.name.split('/')[0]}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+"""Limits on what an answer may cost: counted, compared with what is allowed, and told."""
+
+import re
+
+import pytest
+import torch
+
+from companion.practice import check_exercise, exercises, limits
+from companion.practice.budget import Budget, Cost, CostMeter
+from companion.practice.checker import check, run_cases
+from companion.practice.definition import Case, Mistake
+from companion.practice.inputs import ChunkStream
+from tests.tools.practice import BY_NAME, one_line, refused, toy
+
+pytestmark = pytest.mark.usefixtures("fresh")
+
+LIMITED = [pytest.param(exercise, id=exercise.name) for exercise in exercises() if exercise.budget]
+
+
+def spent_by(function, *arguments):
+    with CostMeter() as meter:
+        kept = function(*arguments)
+    assert kept is not None
+    return meter.cost
+
+
+def test_the_meter_counts_what_is_made_held_and_multiplied():
+    """Closed form, on operations whose cost can be told by hand."""
+    x, y = torch.ones(5, 3), torch.ones(3, 7)
+    assert spent_by(lambda: x @ y) == Cost(largest=35, held=35, work=105)
+    assert spent_by(lambda: x + 1) == Cost(15, 15, 15)
+    assert spent_by(lambda: x.T[1:].reshape(-1)[:4]) == Cost(10, 10, 10)  # the views make nothing
+    assert spent_by(lambda: x[:2].mT) == Cost(0, 0, 0)
+    assert spent_by(lambda: x @ y[:, 0]) == Cost(5, 5, 15)
+    assert spent_by(lambda: torch.einsum("ij,jk->ik", x, y)).work == 105
+    assert spent_by(lambda: torch.tensor([1.0, 2.0])) == Cost(2, 2, 2)
+    assert spent_by(lambda: x.expand(9, 5, 3)) == Cost(0, 0, 0)
+
+
+def test_what_is_let_go_is_not_held():
+    def one_by_one():
+        for _ in range(10):
+            x = torch.zeros(100)
+        return x
+
+    assert spent_by(one_by_one) == Cost(100, 200, 1000)  # the new one is made before the old one goes
+    assert spent_by(lambda: [torch.zeros(100) for _ in range(10)]).held == 1000
+
+
+def test_what_autograd_keeps_is_held():
+    def chain(n):
+        h = torch.ones(50, requires_grad=True)
+        for _ in range(n):
+            h = torch.tanh(h)
+        return h
+
+    assert spent_by(chain, 20).held - spent_by(chain, 10).held == 500
+
+
+@pytest.mark.parametrize("exercise", LIMITED)
+def test_a_costly_answer_is_refused_with_what_it_used_and_what_is_allowed(exercise):
+    mistake = next(
+        m
+        for m in exercise.mistakes
+        if m.name in ("recomputed", "all-kept", "whole-matrix", "all-pairs", "all-pairs-or-all-states")
+    )
+    for function in exercise.wrong_answers[mistake.name]:
+        error = refused(exercise, function)
+        text = one_line(error)
+        assert error.mistake == mistake.name
+        assert "The numbers are right, but they cost too much: " in text
+        used, allowed = re.search(r"([\d,]+) (?:numbers|units)[^;]*?, and ([\d,]+) are allowed", text).groups()
+        assert int(used.replace(",", "")) > int(allowed.replace(",", ""))
+        assert exercise.allowed(exercise.cases()[error.case - 1]) != limits.NO_BUDGET
+
+
+@pytest.mark.parametrize("exercise", LIMITED)
+def test_the_limits_lie_between_the_solution_and_the_costly_way(exercise):
+    """The reference uses at most nine tenths of what is allowed. Other right answers pass too: see `right_answers`."""
+    measured = 0
+    for case, outcome in zip(exercise.cases(), run_cases(exercise, exercise.reference), strict=True):
+        for _, used, allowed in limits._pairs(outcome.cost, exercise.allowed(case)):
+            measured += 1
+            assert 0 < used <= 0.9 * allowed, case.note
+    assert measured
+
+
+def doubling(x):
+    return 2 * x
+
+
+def doubled_twice(x):
+    return (x + 1) + (x - 1)
+
+
+def limited(**allowed):
+    """Twice the argument, with limits on the last case."""
+    return toy(
+        reference=doubling,
+        cases=lambda: [Case((torch.arange(1.0, n),)) for n in (3, 8, 50)],
+        mistakes=(
+            Mistake("half", lambda x: x / 2, "You halved."),
+            Mistake("square", lambda x: x * x, "You squared."),
+            Mistake("sum", lambda x: x.sum(), "You summed."),
+            Mistake("costly", doubled_twice, "You went through it three times."),
+        ),
+        budget=lambda x: Budget(**allowed) if len(x) > 40 else Budget(),
+    )
+
+
+def test_an_answer_at_the_border_passes_and_one_beyond_it_does_not():
+    assert check(limited(work=147), doubled_twice) == 3
+    error = refused(limited(work=146), doubled_twice)
+    assert (error.case, error.mistake) == (3, "costly")
+    assert "it does 147 units of work, and 146 are allowed." in one_line(error)
+    assert check(limited(largest=49), doubling) == 3
+    assert refused(limited(largest=48), doubling).case == 3
+    text = one_line(refused(limited(held=146, largest=10), doubled_twice))
+    assert "the largest tensor that it makes has 49 numbers, and 10 are allowed; at its peak it holds 147" in text
+
+
+def test_a_wrong_answer_is_told_what_is_wrong_before_what_it_costs():
+    text = one_line(refused(limited(work=1), lambda x: x / 2))
+    assert "You halved." in text
+    assert "cost" not in text
+
+
+def test_a_right_answer_with_limits_prints_its_bill(capsys):
+    check_exercise("stream-softmax", BY_NAME["stream-softmax"].reference)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Average a stream with softmax weights: correct (9 cases)."
+    assert re.match(r"Cost of case 9: at its peak it holds \d+ numbers at once, .*\(300", lines[2])
+    check_exercise("scaled-scores", BY_NAME["scaled-scores"].reference)
+    assert "Cost" not in capsys.readouterr().out
+
+
+def test_a_stream_is_read_once_and_in_chunks():
+    stream = ChunkStream(torch.arange(5.0), torch.arange(10.0).reshape(5, 2), 2)
+    assert [(tuple(s.shape), tuple(v.shape)) for s, v in stream] == [((2,), (2, 2)), ((2,), (2, 2)), ((1,), (1, 2))]
+    with pytest.raises(RuntimeError, match="a stream is read once, and this one was read already"):
+        list(stream)
+    assert repr(stream) == "of 3 chunks"
+    assert stream == ChunkStream(torch.arange(5.0), torch.arange(10.0).reshape(5, 2), 2)
+    assert stream != ChunkStream(torch.arange(5.0), torch.arange(10.0).reshape(5, 2), 3)
+    assert stream != ChunkStream(1 + torch.arange(5.0), torch.arange(10.0).reshape(5, 2), 2)
+    assert stream != "a stream"
+    twice = refused(BY_NAME["stream-softmax"], lambda stream, d_v: [max(s.max() for s, _ in stream), list(stream)])
+    assert "a stream is read once" in one_line(twice)

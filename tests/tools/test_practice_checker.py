@@ -1,0 +1,128 @@
+"""The engine of the exercises, on a toy: the answer is twice the argument."""
+
+import re
+
+import pytest
+import torch
+
+from companion.practice.checker import WrongAnswer, check
+from companion.practice.definition import Mistake
+from tests.tools.practice import BY_NAME, TOY_CASES, one_line, refused, toy
+
+
+def test_one_mistake_that_explains_the_answer_is_named():
+    error = refused(toy(), lambda x: x / 2)
+    assert (error.exercise, error.case, error.mistake) == ("toy", 1, "half")
+    assert "Twice: not right yet.\nCase 1 of 3: x (2,), float32.\n" in str(error)
+    assert "You halved." in str(error)
+    assert "Every entry is 0.25 times what is expected." in one_line(error)
+
+
+def test_two_mistakes_that_explain_the_answer_equally_are_not_named():
+    assert refused(toy(Mistake("also half", lambda x: 0.5 * x, "You halved too.")), lambda x: x / 2).mistake is None
+
+
+def test_all_cases_separate_two_mistakes_that_agree_on_the_first():
+    near = Mistake("half of two", lambda x: x / 2 if x.numel() < 3 else x / 3, "You halved the short ones.")
+    assert refused(toy(near), lambda x: x / 2).mistake == "half"
+    assert refused(toy(near), lambda x: x / (2 if len(x) == 2 and x.ndim == 1 else 3)).mistake == "half of two"
+
+
+def test_a_mistake_is_not_named_for_an_answer_that_is_right_where_the_mistake_fails():
+    assert refused(toy(), lambda x: x / 2 if x.ndim == 1 else 2 * x).mistake is None
+
+
+def test_one_agreement_among_several_failures_names_nothing():
+    assert refused(toy(), lambda x: x / 2 if x.numel() == 2 else x + 11).mistake is None
+
+
+def test_an_error_is_shown_with_its_case_and_chained():
+    def mine(x):
+        return x.reshape(2)
+
+    def broken(x):
+        return 2 * x if x.ndim == 1 else x @ x
+
+    error = refused(toy(), mine)
+    assert "Case 1 of 3" in str(error)
+    error = refused(toy(), broken)
+    assert "Case 3 of 3: x (2, 3), float32." in str(error)
+    assert "Your code raised RuntimeError: " in str(error)
+    assert isinstance(error.__cause__, RuntimeError)
+    assert error.mistake is None
+
+
+def test_the_same_error_on_the_same_shapes_is_the_same_mistake():
+    assert refused(toy(), lambda x: 2 * torch.reshape(x, (3, 1)) * x).mistake == "matrix"
+    assert refused(toy(), lambda x: 5 * torch.reshape(x, (3, 1))).mistake is None  # the errors agree, no value does
+    error = refused(BY_NAME["scaled-scores"], lambda q, k: q @ torch.t(k) / q.shape[-1] ** 0.5)
+    assert "Your code raised RuntimeError: t() expects" in str(error)
+    assert error.mistake == "wrong-axes-swapped"
+
+
+def test_a_notebook_shows_the_message_alone():
+    error = refused(toy(), lambda x: x / 2)
+    assert error._render_traceback_() == ["WrongAnswer: " + str(error).splitlines()[0], *str(error).splitlines()[1:]]
+
+
+def test_an_argument_changed_in_place_is_named():
+    def doubles(scores):
+        return scores.mul_(2)
+
+    error = refused(toy(reference=lambda scores: 2 * scores), doubles)
+    assert "changed its argument `scores` in place" in one_line(error)
+    assert error.mistake is None
+
+
+def test_a_mask_changed_in_place_is_named():
+    def mine(scores, mask):
+        weights = scores.masked_fill(mask.logical_not_(), -torch.inf).softmax(-1)
+        return weights.nan_to_num(0.0)
+
+    assert "changed its argument `mask` in place" in one_line(refused(BY_NAME["masked-weights"], mine))
+
+
+def test_changing_a_copy_in_place_is_fine():
+    assert check(toy(), lambda x: x.clone().mul_(2)) == 3
+
+
+def test_arguments_reach_each_call_fresh():
+    exercise = toy()
+    refused(exercise, lambda x: x.zero_())
+    assert TOY_CASES[0].tolist() == [1.0, 2.0]
+    assert check(exercise, exercise.reference) == 3
+
+
+def test_a_tensor_with_a_gradient_is_accepted():
+    assert check(toy(), lambda x: 2 * x.clone().requires_grad_()) == 3
+
+
+def test_none_on_a_later_case_is_a_wrong_answer():
+    error = refused(toy(), lambda x: 2 * x if len(x) == 2 and x.ndim == 1 else None)
+    assert "you returned None (is a `return` missing?); a tensor is expected" in one_line(error)
+
+
+def test_parameters_that_do_not_fit_are_named():
+    def mine(q, k):
+        return q
+
+    message = re.escape("the check calls mine(query, key, value, mask), but yours takes (q, k).")
+    with pytest.raises(WrongAnswer, match=message.replace(r"\ ", r"\s")):
+        check(BY_NAME["attention"], mine)
+
+
+def test_an_exercise_needs_three_hints():
+    with pytest.raises(ValueError, match=r"three hints: 'toy' has 2"):
+        toy(hints=("one", "two"))
+
+
+def test_an_exercise_needs_four_mistakes_of_different_names():
+    with pytest.raises(ValueError, match=r"at least four different mistakes: 'toy' has \['half', .*'half'\]"):
+        toy(Mistake("half", lambda x: x / 2, "Again."))
+    with pytest.raises(ValueError, match=r"at least four different mistakes: 'toy' has \[\]"):
+        toy(mistakes=())
+
+
+def test_texts_of_objects_are_stable():
+    assert repr(toy()) == "Exercise('toy': Twice)"
+    assert repr(toy().mistakes[0]) == "Mistake('half')"

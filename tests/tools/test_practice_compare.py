@@ -1,0 +1,76 @@
+"""What the checker says of the difference between a result and the one expected."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from companion.practice.compare import difference
+from tests.tools.practice import BY_NAME, one_line, refused, toy
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda x: (2 * x).numpy(), r"you returned a NumPy ndarray; a tensor is expected\. Stay in torch"),
+        (lambda x: (2 * x).tolist(), r"you returned a list of 2; a tensor is expected"),
+        (lambda x: 1.0, r"you returned a float; a tensor is expected"),
+        (lambda x: (x, x), r"you returned a tuple of 2; a tensor is expected"),
+        (lambda x: (2 * x)[None], r"the shape is \(1, 2\); \(2,\) is expected"),
+        (lambda x: (2 * x).double(), r"the dtype is float64; float32 is expected\. Keep the dtype of the arguments"),
+        (lambda x: (2 * x).int(), r"the dtype is int32; float32 is expected\."),
+        (lambda x: (2 * x).half(), r"the dtype is float16; float32 is expected"),
+        (lambda x: -2 * x, r"Every entry has the opposite sign\."),
+        (lambda x: 2 * x + torch.tensor([0.0, torch.nan]), r"1 of 2 entries is NaN, the first at \[1\]"),
+        (lambda x: 2 * x / 0, r"2 of 2 entries are infinite, the first at \[0\]"),
+        (
+            lambda x: 2 * x + 0.1 * x * x,
+            r"the largest difference is 0\.4 at \[1\], where yours is 4\.4; 2 of 2 entries",
+        ),
+    ],
+)
+def test_what_differs_is_said(answer, message):
+    assert re.search(message, one_line(refused(toy(), answer)))
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "found"),
+    [
+        (3, 3, None),
+        (torch.tensor(3), 3, None),
+        (np.int64(3), 3, None),
+        (3.0, 3, r"you returned a float; an int is expected"),
+        (4, 3, r"your answer is 4"),
+        (True, 1, r"you returned a bool; an int is expected"),
+        (2.5, 2.5, None),
+        (np.float64(2.5), 2.5, None),
+        (torch.tensor(2.5, dtype=torch.float64), 2.5, None),
+        (3, 3.0, None),
+        (True, 1.0, r"you returned a bool; a number is expected"),
+        ("2.5", 2.5, r"you returned a str; a number is expected"),
+        (2.5001, 2.5, r"your number is 2\.5001"),
+        ("ab", "ab", None),
+        (["a", "b"], ("a", "b"), None),
+        (("a", "c"), ["a", "b"], r"result 2: your answer is 'c'"),
+        (("a",), ("a", "b"), r"you returned 1 results; 2 results are expected"),
+        ("ab", ("a", "b"), r"you returned a str; 2 results are expected"),
+        (torch.tensor([True, False]), torch.tensor([False, True]), r"every entry is the opposite"),
+        (torch.tensor([1, 2]), torch.tensor([1, 3]), r"1 of 2 entries differ, the first at \[1\], where yours is 2"),
+        (torch.tensor(1.5), torch.tensor(1.0), r"the largest difference is 0\.5; 1 of 1 entry differ"),
+        (torch.tensor([-torch.inf]), torch.tensor([-torch.inf]), None),
+        (torch.tensor([1.0, 5.0]), torch.tensor([1.0, -torch.inf]), r"the largest difference is inf at \[1\]"),
+        (torch.tensor([1.0, torch.nan]), torch.tensor([1.0, torch.nan]), None),
+    ],
+)
+def test_results_of_each_kind_are_compared(got, want, found):
+    result = difference(got, want)
+    assert result is None if found is None else re.search(found, result)
+
+
+def test_several_results_are_named():
+    exercise = BY_NAME["attention-backward"]
+    swapped = refused(exercise, lambda q, k, v, g: (q, k, v))
+    assert "What differs: d_query: the largest difference" in one_line(swapped)
+    few = refused(exercise, lambda q, k, v, g: (q, k))
+    assert "you returned 2 results; 3 results (d_query, d_key, d_value) are expected" in one_line(few)
