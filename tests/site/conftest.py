@@ -130,8 +130,9 @@ def browser() -> Iterator[object]:
 
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     flags = [*QUIET, "--no-sandbox"] if root else QUIET
+    path = browser_path()
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser_path(), args=flags)
+        chromium = playwright.chromium.launch(executable_path=path, args=flags)
         yield chromium
         chromium.close()
 
