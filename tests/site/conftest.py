@@ -190,7 +190,7 @@ def contexts(browser: object, server: str) -> Iterator[Callable[[str], tuple[obj
             new = browser.new_context(
                 viewport={"width": 1440, "height": 900}, color_scheme=theme, reduced_motion="reduce"
             )
-            new.set_default_timeout(15_000)
+            new.set_default_timeout(60_000)  # for what never comes: a busy computer takes its time
             watch = Watch(server)
             watch.follow(new)
             made[theme] = new, watch

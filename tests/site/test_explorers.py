@@ -236,7 +236,7 @@ def test_one_broken_figure_on_the_site_leaves_the_others_alive(browser, site, pl
 def tab(browser):
     """A page of its own, which needs no built site; the test fails if it asked the net or wrote to the console."""
     context = browser.new_context(viewport={"width": 1000, "height": 900}, reduced_motion="reduce")
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(60_000)
     heard = []
     context.route("http*://**", lambda route: (heard.append(route.request.url), route.abort()))
     context.on("console", lambda message: heard.append(message.text))
