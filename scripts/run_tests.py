@@ -55,7 +55,7 @@ def runs(browser: str | None, outside: Path) -> list[Run]:
     wheel = {"PYTHONPATH": str(outside / "packages")}
     judge = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests/unit").glob("test_exercises*.py"))]
     others = ["tests", *(f"--ignore={path}" for path in ("tests/site", "tests/notebooks", *judge))]
-    stored = ["--nbval", "-p", "no:cacheprovider", outside / "book"]
+    stored = ["--nbval", "-p", "tests.tools.fresh_run", "-p", "no:cacheprovider", outside / "book"]
     everything = [
         Run("The site in a browser", "browser", ["tests/site"], chrome),
         Run("Notebooks agree with sources and ledger", "chapters", ["tests/notebooks"], chrome),
