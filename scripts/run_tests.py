@@ -61,7 +61,7 @@ def runs(browser: str | None, outside: Path) -> list[Run]:
     judge = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests/tools").glob("test_practice*.py"))]
     apart = ("tests/site", "tests/tools", "tests/chapters")
     again = ["tests/library", "tests/chapters", *judge]
-    stored = ["--nbval", "-p", "no:cacheprovider", outside / "book"]
+    stored = ["--nbval", "-p", "tests.tools.fresh_run", "-p", "no:cacheprovider", outside / "book"]
     everything = [
         Run("The site in a browser", "browser", ["tests/site"], chrome),
         Run("Notebooks give their stored outputs", "notebooks", stored, wheel),
