@@ -3,6 +3,7 @@
 ``companion.book.schemas`` has the rules of each.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -281,12 +281,12 @@ def test_widgets_are_numbered_in_order_of_appearance_whatever_their_ids():
             layout: {"model_name": "LayoutModel", "state": {"_view_name": "LayoutView", "width": None, "flex": "1"}},
             view: {"model_name": "AnyModel", "state": {"layout": f"IPY_MODEL_{layout}", "step": None}},
         }
-        widgets = {notebooks.WIDGET_STATE: {"state": models}}
+        widgets = {stable.WIDGET_STATE: {"state": models}}
         return notebooks.stable(new.new_notebook(cells=[cell], metadata={"widgets": widgets}), "a_chapter")
 
     one, two = run("a" * 32, "b" * 32), run("f" * 32, "0" * 31 + "c")
     assert json.dumps(one) == json.dumps(two)
-    state = one.metadata.widgets[notebooks.WIDGET_STATE].state
+    state = one.metadata.widgets[stable.WIDGET_STATE].state
     assert list(state) == ["0" * 32, "0" * 31 + "1"]
     assert state["0" * 32].state == {"layout": f"IPY_MODEL_{'0' * 31}1", "step": None}
     assert state["0" * 31 + "1"].state == {"_view_name": "LayoutView", "flex": "1"}

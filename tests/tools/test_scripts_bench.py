@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from companion.attention import attention
-from companion.book.check import ledger
+from companion.book.claims import read_ledger
 from companion.config import ModelConfig
 from companion.efficient import tiled_attention
 from companion.measure import Row, device_name, load, save
@@ -367,7 +367,7 @@ def test_the_installed_package_brings_the_measurements_and_the_ledger(tmp_path):
         "import companion, companion.book.check, companion.measure\n"
         "print(companion.__file__)\n"
         "print(companion.measure.load('speed'))\n"
-        "print(len(companion.book.check.ledger()))\n"
+        "print(len(companion.book.claims.read_ledger().claims))\n"
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(site)}, capture_output=True, text=True)
@@ -375,7 +375,7 @@ def test_the_installed_package_brings_the_measurements_and_the_ledger(tmp_path):
     where, found, claims = done.stdout.splitlines()
     assert Path(where).is_relative_to(site)
     assert found == str({device_name(): [Row("speed", "ratio", [0.5])]})
-    assert int(claims) == len(ledger())
+    assert int(claims) == len(read_ledger().claims)
 
 
 def test_what_the_wheel_takes_from_outside_the_package_is_in_the_sdist_too():
