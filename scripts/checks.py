@@ -19,7 +19,7 @@ from scripts.console import LOGS, ROOT, Refusal, guarded, run_logged, step, tail
 SECONDS = 90
 NO_TESTS = 5  # pytest's exit code where it collected nothing
 LEFT_OUT = ("tests/site/", "tests/gpu/")  # need a built site or CUDA
-PAIRS = ("tests/notebooks/test_pairs.py", "-k", "source_and_notebook_agree or every_source or cells_have_their_form")
+PAIRS = ("tests/tools/test_pairs.py", "-k", "source_and_notebook_agree or every_source or cells_have_their_form")
 
 
 def style() -> dict[str, list[str | Path]]:
@@ -29,6 +29,7 @@ def style() -> dict[str, list[str | Path]]:
     return {
         "ruff": [*ruff, "check", "."],
         "format": [*ruff, "format", "--check", "."],
+        "scripts": [sys.executable, "-m", "scripts.check_js"],  # JavaScript and CSS: style, format, types, unit tests
         "cells": [*ruff, "format", "--check", "--line-length", "85", *notebooks],  # so that a page does not scroll
     }
 

@@ -44,6 +44,11 @@ def as_a_reader() -> list[str]:
     return ["-o", f"addopts={' '.join(kept)}"]
 
 
+def ignoring(*paths: str) -> list[str]:
+    """Return the options of pytest that leave paths out."""
+    return [f"--ignore={path}" for path in paths]
+
+
 def runs(browser: str | None, outside: Path) -> list[Run]:
     """List the runs, those that take longest first.
 
@@ -53,16 +58,17 @@ def runs(browser: str | None, outside: Path) -> list[Run]:
     """
     chrome = {"CHROME_PATH": browser} if browser else {}
     wheel = {"PYTHONPATH": str(outside / "packages")}
-    judge = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests/unit").glob("test_exercises*.py"))]
-    others = ["tests", *(f"--ignore={path}" for path in ("tests/site", "tests/notebooks", *judge))]
+    judge = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests/tools").glob("test_practice*.py"))]
+    apart = ("tests/site", "tests/tools", "tests/chapters")
+    again = ["tests/library", "tests/chapters", *judge]
     stored = ["--nbval", "-p", "tests.tools.fresh_run", "-p", "no:cacheprovider", outside / "book"]
     everything = [
         Run("The site in a browser", "browser", ["tests/site"], chrome),
-        Run("Notebooks agree with sources and ledger", "chapters", ["tests/notebooks"], chrome),
         Run("Notebooks give their stored outputs", "notebooks", stored, wheel),
-        Run("Unit, parity, layers, set-up", "unit", others, chrome),
-        Run("Exercises and how answers are judged", "exercises", judge, chrome),
-        Run("Unit, parity as a reader runs them", "reader", ["tests/unit", "tests/parity", *as_a_reader()], chrome),
+        Run("Tools: notebooks, claims, questions, pages", "tools", ["tests/tools", *ignoring(*judge)], chrome),
+        Run("Library, layers, set-up", "library", ["tests", *ignoring(*apart)], chrome),
+        Run("Chapters: exercises and explorers", "chapters", ["tests/chapters", *judge], chrome),
+        Run("Library, chapters as a reader has them", "reader", [*again, *as_a_reader()], chrome),
     ]
     return [run for run in everything if browser or run.log != "browser"]
 

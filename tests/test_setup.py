@@ -12,13 +12,16 @@ import tomllib
 import types
 from pathlib import Path
 
+import jupytext
 import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from scripts import build_site, checks, colab_cell, console, environment, find_browser, run_tests
+from companion.book.colab import MISSING_ON_COLAB, ON_COLAB, colab_cell, repository
+from companion.book.questions import read_questions
+from scripts import build_site, checks, console, environment, find_browser, run_tests
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -230,38 +233,30 @@ def test_the_licences_and_the_citation_agree_with_the_package():
     assert f"## {citation['version']}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
-def examples(language: str) -> list[str]:
-    """List the code blocks of CONTRIBUTING.md in a language."""
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+def examples(page: str, language: str) -> list[str]:
+    """List the code blocks of a page in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def test_the_ledger_example_is_an_entry_and_its_cell_settles_it(capsys):
-    ledger = yaml.safe_load((ROOT / "book" / "claims.yml").read_text("utf-8"))["claims"]
-    example = yaml.safe_load(examples("yaml")[0])
-    assert example[0] in ledger
-    cell = next(text for text in examples("python") if "check_claim" in text)
+    entry = yaml.safe_load(examples("companion/book/README.md", "yaml")[0])[0]
+    assert entry in yaml.safe_load((ROOT / "companion/chapters/attention/claims.yml").read_text("utf-8"))
+    cell = next(text for text in examples("companion/book/README.md", "python") if "check_claim" in text)
     exec(
-        "import torch\nfrom companion.attention import attention_weights\nfrom companion.book.check import check_claim\n"
+        "import torch\nfrom companion.attention import attention_weights\nfrom companion.book import check_claim\n"
         + cell,
         {},
     )
     assert "inside: True, outside: False" in capsys.readouterr().out
-    assert f'"{example[0]["id"]}"' in cell
+    assert f'"{entry["id"]}"' in cell
 
 
-def test_the_examples_of_a_source_a_question_and_a_fault_are_what_their_readers_take(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "book" / "extensions"))
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    found = importlib.import_module("questions").read_questions(next(x for x in examples("text") if "question" in x))
-    assert [question.name for question in found] == ["q-why-scale"]
+def test_the_examples_of_a_source_and_a_question_are_what_their_readers_take():
+    asked = next(text for text in examples("book/README.md", "text") if "interview-question" in text)
+    assert [question.name for question in read_questions(asked)] == ["q-why-scale"]
+    text = (ROOT / "book/README.md").read_text("utf-8")
     source = re.search(r"^````text\n(---\njupytext.*?)^````$", text, re.MULTILINE | re.DOTALL)[1]
-    notebook = importlib.import_module("jupytext").reads(source, fmt="md:myst")
-    assert [cell.cell_type for cell in notebook.cells] == ["markdown", "code"]
-    planted = next(block for block in examples("python") if block.startswith("Fault("))
-    monkeypatch.syspath_prepend(str(ROOT / "tests"))
-    fault = eval(planted, {"Fault": importlib.import_module("faults").Fault})
-    assert (ROOT / fault.file).read_text("utf-8").count(fault.old) == 1
+    assert [cell.cell_type for cell in jupytext.reads(source, fmt="md:myst").cells] == ["markdown", "code"]
 
 
 # Refusals: one sentence, and an exit code that is not 0
@@ -424,7 +419,7 @@ def test_the_site_is_built_again_when_an_input_the_address_or_a_page_changes(mon
     (tmp_path / "book" / "__pycache__" / "x.pyc").write_text("a cache is no input", "utf-8")
     assert build_site.state("") == states[0]
     states.append(build_site.state("owner/name"))
-    for changed in ("book/attention/index.ipynb", "_config.yml", "_build/html/index.html"):
+    for changed in ("book/attention.ipynb", "_config.yml", "_build/html/index.html"):
         (tmp_path / changed).write_text("new", "utf-8")
         states.append(build_site.state(""))
     (tmp_path / "book" / "attention.ipynb").rename(tmp_path / "book" / "masks.ipynb")
@@ -486,7 +481,7 @@ def test_notebooks_outside_the_repository_find_the_package_of_the_wheel(monkeypa
     notebooks = {path.relative_to(ROOT) for path in (ROOT / "book").rglob("*.ipynb")}
     assert {path.relative_to(tmp_path) for path in (tmp_path / "book").rglob("*.*")} == notebooks
     (run,) = (run for run in run_tests.runs(None, tmp_path) if run.log == "notebooks")
-    assert run.arguments == ["--nbval", "-p", "no:cacheprovider", tmp_path / "book"]
+    assert run.arguments[:4] == ["--nbval", "-p", "no:cacheprovider", tmp_path / "book"]
     assert run.extra == {"PYTHONPATH": str(tmp_path / "packages")}
 
 
@@ -499,12 +494,13 @@ def test_notebooks_that_would_find_another_package_are_not_run(monkeypatch, tmp_
 
 def test_each_file_of_tests_is_in_one_run_and_only_the_readers_pass_runs_it_again(tmp_path):
     runs = {run.log: run.arguments for run in run_tests.runs("/a/browser", tmp_path)}
-    assert list(runs) == ["browser", "chapters", "notebooks", "unit", "exercises", "reader"]
+    assert list(runs) == ["browser", "notebooks", "tools", "library", "chapters", "reader"]
     for path in (ROOT / "tests").rglob("test_*.py"):
         above = {path.relative_to(ROOT).as_posix(), *(one.as_posix() for one in path.relative_to(ROOT).parents)}
         left_out = {f"--ignore={one}" for one in above}
         found = [log for log, given in runs.items() if above & set(given) and not left_out & set(given)]
-        again = ["reader"] if {"tests/unit", "tests/parity"} & above else []
+        practice = path.parent.name == "tools" and path.stem.startswith("test_practice")
+        again = ["reader"] if {"tests/library", "tests/chapters"} & above or practice else []
         assert len(found) == 1 + len(again), path
         assert found[1:] == again, path
 
@@ -538,9 +534,9 @@ def test_a_change_runs_the_tests_that_name_the_module_and_its_own_first():
         ("companion/masks.py", "from companion import cost, masks", True),
         ("companion/masks.py", "from companion.masks_of_mine import causal", False),
         ("companion/masks.py", "masks are fun", False),
-        ("companion/claims/__init__.py", "import companion.claims", True),
-        ("book/claims.yml", 'ROOT / "book" / "claims.yml"', True),
-        ("book/claims.yml", '"my-claims.yml"', False),
+        ("companion/cost/__init__.py", "import companion.cost", True),
+        ("companion/chapters/attention/claims.yml", 'folder / "claims.yml"', True),
+        ("companion/chapters/attention/claims.yml", '"my-claims.yml"', False),
     ],
 )
 def test_a_test_names_a_file_by_its_import_or_its_name(path, text, named):
@@ -585,7 +581,7 @@ ADDRESS = "https://github.com/owner/name"
 
 
 def test_on_colab_the_cell_installs_the_package_and_leaves_the_rest_alone(monkeypatch):
-    commands = run_cell(colab_cell.colab_cell(ADDRESS), monkeypatch, colab=True)
+    commands = run_cell(colab_cell(ADDRESS), monkeypatch, colab=True)
     assert len(commands) == 1
     assert commands[0][1:4] == ["-m", "pip", "install"]
     assert "--no-deps" in commands[0]
@@ -596,13 +592,13 @@ def test_on_colab_the_cell_installs_the_package_and_leaves_the_rest_alone(monkey
 @pytest.mark.parametrize("address", [ADDRESS, None])
 @pytest.mark.parametrize(("colab", "companion"), [(False, False), (False, True), (True, True)])
 def test_elsewhere_or_once_installed_the_cell_does_nothing(monkeypatch, capsys, address, colab, companion):
-    text = colab_cell.colab_cell(address)
+    text = colab_cell(address)
     assert run_cell(text, monkeypatch, colab=colab, companion=companion) == []
     assert capsys.readouterr().out == ""
 
 
 def test_while_the_address_is_unset_the_cell_says_on_colab_how_to_install(monkeypatch, capsys):
-    assert run_cell(colab_cell.colab_cell(None), monkeypatch, colab=True) == []
+    assert run_cell(colab_cell(None), monkeypatch, colab=True) == []
     said = capsys.readouterr().out
     assert said.count("\n") == 1
     assert "%pip install --no-deps git+ADDRESS" in said
@@ -610,20 +606,19 @@ def test_while_the_address_is_unset_the_cell_says_on_colab_how_to_install(monkey
 
 @pytest.mark.parametrize("address", [ADDRESS, None])
 def test_the_cell_is_at_most_twelve_lines_that_do_not_scroll(address):
-    lines = colab_cell.colab_cell(address).splitlines()
+    lines = colab_cell(address).splitlines()
     assert len(lines) <= 12
     assert max(map(len, lines)) <= 120
 
 
 def test_an_owner_and_name_become_an_address():
-    cell = colab_cell.colab_cell
+    cell = colab_cell
     assert cell("owner/name") == cell(ADDRESS) == cell(ADDRESS + "/")
 
 
 def test_what_the_cell_installs_and_what_colab_brings_make_up_all_that_the_package_needs():
-    module = colab_cell
-    brought = {canonicalize_name(name) for name in module.ON_COLAB}
-    small = {canonicalize_name(Requirement(item).name): Requirement(item).specifier for item in module.MISSING_ON_COLAB}
+    brought = {canonicalize_name(name) for name in ON_COLAB}
+    small = {canonicalize_name(Requirement(item).name): Requirement(item).specifier for item in MISSING_ON_COLAB}
     for item in (Requirement(text) for text in PROJECT["project"]["dependencies"]):
         name = canonicalize_name(item.name)
         assert name in brought or small[name] == item.specifier
@@ -634,7 +629,6 @@ def test_what_the_cell_installs_and_what_colab_brings_make_up_all_that_the_packa
 
 
 def test_the_address_comes_from_the_variable_else_from_pyproject(monkeypatch):
-    repository = colab_cell.repository
     monkeypatch.delenv("BOOK_REPOSITORY", raising=False)
     assert repository() == PROJECT["project"].get("urls", {}).get("Repository")
     monkeypatch.setenv("BOOK_REPOSITORY", "owner/name")

@@ -16,7 +16,6 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import genanki
@@ -24,7 +23,7 @@ import genanki
 from companion.book import toc
 from companion.book.card_html import card_html, card_line
 from companion.book.markdown_text import plain_book
-from companion.book.questions import LEVELS, Question
+from companion.book.model import LEVELS, Card, Question
 from companion.book.topics import topic_title
 
 NAME = "transformers-tested"
@@ -77,35 +76,16 @@ _FOLLOW_UP = genanki.Model(
 )
 
 
-@dataclass(frozen=True)
-class Card:
-    """One card. ``front`` and ``back`` are for the table, ``fields`` for Anki, whose templates join them."""
-
-    name: str
-    follow_up_of: str
-    kind: str
-    level: int
-    topic: str
-    fields: tuple[str, ...]
-    front: str
-    back: str
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The tags of Anki: kind, level and topic."""
-        return (f"kind::{self.kind}", f"level::{self.level}-{LEVELS[self.level]}", f"topic::{self.topic}")
-
-    @property
-    def guid(self) -> str:
-        """What Anki knows the note by; it depends on the name and on nothing else."""
-        return genanki.guid_for(NAME, self.name)
+def guid(name: str) -> str:
+    """Return what Anki knows the note of a card by; it depends on the name of the card and on nothing else."""
+    return genanki.guid_for(NAME, name)
 
 
-def cards(book: Path) -> list[Card]:
+def cards(root: Path) -> list[Card]:
     """Make the cards of a book, each question before its follow-ups.
 
     Args:
-        book: the folder of the notebooks.
+        root: of the book.
 
     Returns:
         The cards in the order of the book.
@@ -113,7 +93,7 @@ def cards(book: Path) -> list[Card]:
     Raises:
         ValueError: a question holds what a card cannot show, or an answer has too few words.
     """
-    found = plain_book(book)
+    found = plain_book(root)
     refuse_short(found)
     return [card for question in found for card in _cards(question)]
 
@@ -178,7 +158,7 @@ def deck(made: list[Card], edition: int = EPOCH) -> bytes:
     for due, card in enumerate(made):
         model, home = (_FOLLOW_UP, decks[1]) if card.follow_up_of else (_QUESTION, decks[0])
         fields = [card.name, *card.fields]
-        home.add_note(genanki.Note(model, fields, guid=card.guid, tags=card.tags, due=due))
+        home.add_note(genanki.Note(model, fields, guid=guid(card.name), tags=card.tags, due=due))
     connection = sqlite3.connect(":memory:")
     genanki.Package(decks).write_to_db(connection.cursor(), edition, itertools.count(FIRST_ID))
     connection.commit()
@@ -210,14 +190,14 @@ def edition(root: Path) -> int:
     return int(said) if (root / ".git").exists() and said.isdecimal() else EPOCH
 
 
-def files(book: Path) -> dict[str, bytes]:
-    """Make both files of a book: name -> bytes.
+def files(made: list[Card], edition: int) -> dict[str, bytes]:
+    """Make both files of some cards: name -> bytes.
 
     Args:
-        book: the folder of the notebooks.
+        made: the cards.
+        edition: as ``deck`` takes it.
     """
-    made = cards(book)
-    return {f"{NAME}.apkg": deck(made, edition(book.parent)), f"{NAME}.csv": table(made).encode("utf8")}
+    return {f"{NAME}.apkg": deck(made, edition), f"{NAME}.csv": table(made).encode("utf8")}
 
 
 def counts(made: list[Card]) -> dict[str, int]:
@@ -234,10 +214,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "folder", nargs="?", type=Path, default=toc.CHECKOUT / "_build" / "cards", help="where to write"
     )
-    parser.add_argument("--book", type=Path, default=toc.CHECKOUT / "book", help=argparse.SUPPRESS)
+    parser.add_argument("--root", type=Path, default=toc.CHECKOUT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     try:
-        made = files(options.book.resolve())
+        made = files(cards(options.root), edition(options.root))
     except ValueError as error:
         print(f"make: {error}", file=sys.stderr)
         return 1

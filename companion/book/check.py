@@ -6,7 +6,8 @@ The ledger has an entry for each claim with its verdict (``companion.book.claims
 import textwrap
 from difflib import get_close_matches
 
-from companion.book.claims import Claim, read_ledger
+from companion.book.claims import read_ledger
+from companion.book.model import Claim
 
 EXPECTED = {"holds": True, "holds-with-conditions": True, "wrong": False, "outdated": False}
 """What a measurement must give, by verdict. ``unsupported`` and ``disputed`` claims cannot be measured."""

@@ -7,47 +7,19 @@ A claim has an entry in ``companion/chapters/CHAPTER/claims.yml``. A cell settle
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from companion.book import toc
+from companion.book.entries import cells, entries, read_once
+from companion.book.model import DOCUMENTS, VERDICTS, Claim
+from companion.book.schemas import CLAIM, check, refuse_doubles
 
 TOTAL = 222
 """The claims that the source documents make; chapters that are not finished have theirs still to come."""
-DOCUMENTS = 5
 
-VERDICTS = {
-    "holds": "True as stated.",
-    "holds-with-conditions": "True under conditions that the documents leave out, and false without them.",
-    "wrong": "False. The entry says what is right.",
-    "unsupported": "No evidence is given for it, and none was found.",
-    "outdated": "It was true once.",
-    "disputed": "The documents, or the sources, contradict each other.",
-}
-KINDS = ("math", "measurement", "code", "history-fact", "opinion")
-_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MAGIC = re.compile(r"^\s*[%!]")
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One entry of the ledger."""
-
-    id: str
-    chapter: str
-    claim: str
-    verdict: str
-    kind: str
-    documents: int
-    evidence: str
-    conditions: str = ""
-    correct: str = ""
-    dropped: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,64 +46,51 @@ def ledger_files(root: Path | None = None) -> dict[str, Path]:
     return toc.chapter_files("claims.yml", root)
 
 
-@cache
 def read_ledger(root: Path | None = None) -> Ledger:
-    """Read the claims of every chapter, in the order of the book."""
-    return parse_ledger({name: path.read_text("utf8") for name, path in ledger_files(root).items()})
-
-
-def parse_ledger(texts: Mapping[str, str], total: int = TOTAL) -> Ledger:
-    """Read claims and refuse those that are not complete.
-
-    Args:
-        texts: a YAML list of entries for each chapter.
-        total: how many claims there are to settle.
+    """Read the claims of every chapter, in the order of the book.
 
     Raises:
-        ValueError: a field is missing, unknown, or not what it must be; the message names the entry.
+        ValueError: an entry breaks a rule, or the ledger does.
     """
-    claims = tuple(_claim(chapter, entry) for chapter, text in texts.items() for entry in _entries(chapter, text))
-    twice = [claim_id for claim_id, count in Counter(claim.id for claim in claims).items() if count > 1]
-    if twice:
-        raise ValueError(f"a claim has one entry in the ledger: got two of {', '.join(twice)}. Remove one.")
+    return ledger(claim for path in ledger_files(root).values() for claim in _claims(path))
+
+
+@read_once
+def _claims(path: Path) -> tuple[Claim, ...]:
+    return parse_claims(path.read_text("utf8"), path.parent.name.replace("_", "-"))
+
+
+def ledger(claims: Iterable[Claim], total: int = TOTAL) -> Ledger:
+    """Make a ledger of claims.
+
+    Raises:
+        ValueError: there are more than ``total``, or two have one id.
+    """
+    claims = tuple(claims)
+    refuse_doubles((claim.id for claim in claims), "the ledger")
     if len(claims) > total:
         raise ValueError(f"the ledger has at most total={total} entries: got {len(claims)}. Correct one of them.")
     return Ledger(claims, total)
 
 
-def _entries(chapter: str, text: str) -> list[dict]:
-    entries = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise ValueError(f"the claims of {chapter} are a list of entries: got something else. See claims.yml.")
-    return entries
+def parse_claims(text: str, chapter: str) -> tuple[Claim, ...]:
+    """Read the claims of a chapter and refuse those that are not complete.
 
-
-def _claim(chapter: str, entry: dict) -> Claim:
-    known = {field.name for field in fields(Claim)} - {"chapter"}
-    name = entry.get("id", "?")
-    optional = {"conditions", "correct", "dropped"}
-    wrong = [f"no field {field}" for field in sorted(known - optional - set(entry))]
-    wrong += [f"an unknown field {field}" for field in sorted(set(entry) - known)]
-    texts = known - {"documents"}
-    wrong += [f"an empty {field}" for field in sorted(texts & set(entry)) if not str(entry[field] or "").strip()]
-    if wrong:
-        raise ValueError(f"entry {name} of the ledger has {', '.join(wrong)}. CONTRIBUTING.md lists the fields.")
-    claim = Claim(chapter=chapter, **entry)
-    if not _ID.fullmatch(claim.id):
-        wrong.append(f"id {claim.id!r}, which is not lower-case words joined by hyphens")
-    if claim.verdict not in VERDICTS:
-        wrong.append(f"verdict {claim.verdict!r}, which is none of {', '.join(VERDICTS)}")
-    if claim.kind not in KINDS:
-        wrong.append(f"kind {claim.kind!r}, which is none of {', '.join(KINDS)}")
-    if type(claim.documents) is not int or not 1 <= claim.documents <= DOCUMENTS:
-        wrong.append(f"documents {claim.documents!r}, which is not a number from 1 to {DOCUMENTS}")
-    for field, verdicts in (("conditions", ["holds-with-conditions"]), ("correct", ["wrong", "outdated"])):
-        if (claim.verdict in verdicts) != bool(getattr(claim, field)):
-            needed = "needs" if claim.verdict in verdicts else "has no"
-            wrong.append(f"verdict {claim.verdict}, which {needed} {field}")
-    if wrong:
-        raise ValueError(f"entry {name} of the ledger has {'; '.join(wrong)}.")
-    return claim
+    Raises:
+        ValueError: a field is missing, unknown, or not what it must be; the message names the entry.
+    """
+    found = []
+    for line, entry in entries(text, f"claims of {chapter}"):
+        named = f"entry {entry['id']}" if isinstance(entry, dict) and "id" in entry else f"line {line}"
+        where = f"claims of {chapter}, {named}"
+        check(entry, CLAIM, where)
+        claim = Claim(chapter=chapter, **entry)
+        for field, verdicts in (("conditions", ["holds-with-conditions"]), ("correct", ["wrong", "outdated"])):
+            if (claim.verdict in verdicts) != bool(getattr(claim, field)):
+                needed = "needs" if claim.verdict in verdicts else "has no"
+                raise ValueError(f"{where}: verdict {claim.verdict}, which {needed} {field}.")
+        found.append(claim)
+    return tuple(found)
 
 
 def calls(source: str) -> list[ast.Call]:
@@ -159,16 +118,21 @@ def _text(node: ast.expr | None) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def settlements(cells: Iterable[Mapping]) -> list[Settlement]:
+def settlements(notebook: Iterable[Mapping]) -> list[Settlement]:
     """List what the code cells of a notebook settle; an id that is not a literal text comes back empty."""
     found = []
-    for index, cell in enumerate(cells):
+    for index, cell in enumerate(notebook):
         if cell["cell_type"] == "code":
-            source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
-            for call in calls(source):
+            for call in calls("".join(cell["source"])):
                 bibkey = _text(argument(call, 1, "bibkey")) if _name(call) == "cite_claim" else ""
                 found.append(Settlement(_text(argument(call, 0, "claim_id")), _name(call), index, bibkey))
     return found
+
+
+@read_once
+def settled_in(notebook: Path) -> tuple[Settlement, ...]:
+    """List what the cells of a stored notebook settle."""
+    return tuple(settlements(cells(notebook)))
 
 
 def problems(claims: Iterable[Claim], settled: Mapping[str, list[Settlement]]) -> list[str]:

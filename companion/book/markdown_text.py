@@ -14,7 +14,8 @@ from pathlib import Path
 from pybtex.database import Entry, parse_file
 
 from companion.book import toc
-from companion.book.questions import Question, read_book
+from companion.book.model import Question
+from companion.book.questions import read_book
 
 _ROLE = re.compile(r"\{(?P<role>[a-z][\w:-]*)\}(?P<ticks>`+)(?P<text>.+?)(?P=ticks)", re.DOTALL)
 _CODE = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n.*?^(?P=fence)`*[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -27,24 +28,26 @@ _FIRST = re.compile(r"^#[ \t]+(?P<title>.+)$", re.MULTILINE)
 class Words:
     """What a book's labels, pages and sources are called."""
 
-    book: Path
+    root: Path
 
     @cached_property
     def pages(self) -> dict[str, str]:
         """The title of each page, by its name."""
-        found = {toc.page(path): _FIRST.search(path.read_text("utf8")) for path in sorted(self.book.rglob("*.md"))}
+        found = {
+            toc.page(path): _FIRST.search(path.read_text("utf8")) for path in sorted((self.root / "book").rglob("*.md"))
+        }
         return {name: match["title"].strip() for name, match in found.items() if match}
 
     @cached_property
     def labels(self) -> dict[str, str]:
         """The heading behind each label."""
-        texts = (path.read_text("utf8") for path in sorted(self.book.rglob("*.md")))
+        texts = (path.read_text("utf8") for path in sorted((self.root / "book").rglob("*.md")))
         return {match["label"]: match["title"].strip() for text in texts for match in _HEADING.finditer(text)}
 
     @cached_property
     def sources(self) -> Mapping[str, Entry]:
         """The entries of the bibliography, by their keys."""
-        return parse_file(str(self.book / "references.bib")).entries
+        return parse_file(str(self.root / "book" / "references.bib")).entries
 
     def plain(self, text: str, where: str) -> str:
         """Turn the roles of a text into words; blocks of code are left alone.
@@ -99,7 +102,7 @@ def _spoken(label: str) -> str:
     return re.sub(r"^(eq|fig|tab|sec|claim|exr|q)-", "", label).replace("-", " ")
 
 
-def _authors(persons: dict) -> str:
+def _authors(persons: Mapping) -> str:
     people = persons.get("author") or persons.get("editor") or []
     parts = [[*one.rich_prelast_names, *one.rich_last_names] for one in people[: 1 if len(people) > 2 else 2]]
     names = [" ".join(part.render_as("text") for part in each) for each in parts]
@@ -140,11 +143,11 @@ def plain_question(question: Question, words: Words) -> Question:
     return replace(question, follow_ups=pairs, **texts)
 
 
-def plain_book(book: Path) -> list[Question]:
+def plain_book(root: Path) -> list[Question]:
     """Read the questions of a whole book as plain Markdown, in the order of the table of contents.
 
     Raises:
         ValueError: as ``read_book`` and ``plain_question`` do.
     """
-    words = Words(book)
-    return [plain_question(question, words) for question in read_book(book)]
+    words = Words(root)
+    return [plain_question(question, words) for question in read_book(root)]

@@ -26,19 +26,16 @@ A question stands in a chapter's Markdown like this; the fence of the whole has 
 matter of ``companion.book.site.questions_page``.
 """
 
-import json
 import re
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from companion.book import toc
+from companion.book.entries import markdown, read_once
+from companion.book.model import LEVELS, QUESTION_KINDS, Question
+from companion.book.schemas import QUESTION, check, refuse_doubles
 from companion.book.topics import TOPICS
 
-KINDS = ("concept", "derive", "compute", "code", "debug")
-LEVELS = {1: "basic", 2: "solid", 3: "hard"}
-FIELDS = ("name", "kind", "level", "topic", "evidence")
 PARTS = {
     "short": "Short answer",
     "full": "On the whiteboard",
@@ -53,30 +50,12 @@ _ITEM = re.compile(r"^\d+\.[ \t]+", re.MULTILINE)
 _FOLLOW_UP = re.compile(r"\*\*(?P<question>.+?)\*\*\s+(?P<answer>\S.*)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Question:
-    """One interview question. ``short``, ``full``, ``common_mistake`` and the answers are MyST Markdown."""
-
-    name: str
-    question: str
-    kind: str
-    level: int
-    topic: str
-    evidence: tuple[str, ...]
-    short: str
-    full: str
-    follow_ups: tuple[tuple[str, str], ...]
-    common_mistake: str
-    page: str
-    """Where it stands, as ``companion.book.toc.page`` names it."""
-
-
 def read_questions(source: Path | str, *, page: str | None = None) -> list[Question]:
     """Read the questions of a chapter's source, notebook or text.
 
     Args:
-        source: a path to ``NAME.md`` or ``NAME.ipynb``, or the Markdown text itself.
-        page: the page's name; ``None`` takes it from the path.
+        source: a path to a page, ``index.md`` or ``index.ipynb``, or the Markdown text itself.
+        page: the page's name; a path names its own.
 
     Returns:
         The questions in their order.
@@ -84,15 +63,17 @@ def read_questions(source: Path | str, *, page: str | None = None) -> list[Quest
     Raises:
         ValueError: a question is not complete, or two have one name; the message names the file and the line.
     """
-    if isinstance(source, Path):
-        page = page or toc.page(source)
-        text, where = _markdown(source), page + source.suffix
-    else:
-        text, where, page = source, "text", page or ""
-    found = [_parse(lines, f"{where}, line {line}", page) for line, lines in _blocks(text, where)]
-    for name, times in Counter(question.name for question in found).items():
-        if times > 1:
-            raise ValueError(f"{where}: {times} questions have the name {name}. Rename one.")
+    return list(_of_file(source) if isinstance(source, Path) else _of_text(source, "text", page or ""))
+
+
+@read_once
+def _of_file(path: Path) -> tuple[Question, ...]:
+    return _of_text(markdown(path), toc.page(path) + path.suffix, toc.page(path))
+
+
+def _of_text(text: str, where: str, page: str) -> tuple[Question, ...]:
+    found = tuple(_parse(lines, f"{where}, line {line}", page) for line, lines in _blocks(text, where))
+    refuse_doubles((question.name for question in found), where)
     return found
 
 
@@ -102,26 +83,20 @@ def count(questions: Iterable[Question], words: str) -> int:
     Raises:
         ValueError: a word is none of those.
     """
-    known = {"total", *TOPICS, *KINDS, *map(str, LEVELS)}
+    known = {"total", *TOPICS, *QUESTION_KINDS, *map(str, LEVELS)}
     wanted = set(words.split())
     if not wanted or wanted - known:
         raise ValueError(f"questions are counted by total, a topic, a kind or a level: got {words!r}.")
     return sum(wanted <= {"total", item.topic, item.kind, str(item.level)} for item in questions)
 
 
+@read_once
 def reading_words(path: Path) -> int:
     """Count the words of a chapter's text, its questions and its code left out."""
-    text = _markdown(path)
+    text = markdown(path)
     for _, lines in _blocks(text, path.name):
         text = text.replace("\n".join(lines), "", 1)
     return sum(len(line.split()) for _, line, outside in _outside_code(text.splitlines()) if outside)
-
-
-def _markdown(path: Path) -> str:
-    if path.suffix != ".ipynb":
-        return path.read_text("utf8")
-    cells = json.loads(path.read_text("utf8"))["cells"]
-    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
 
 
 def _outside_code(lines: Iterable[str]) -> Iterable[tuple[int, str, bool]]:
@@ -205,29 +180,19 @@ def split_follow_ups(text: str, where: str) -> tuple[tuple[str, str], ...]:
 
 
 def check_fields(options: dict[str, str], where: str) -> dict[str, object]:
-    """Check the options of a question and turn them into values.
+    """Turn the options of a question into values and check them.
 
     Raises:
         ValueError: a field is missing, unknown, or not what it must be.
     """
-    missing = [field for field in FIELDS if not (options.get(field) or "").strip()]
-    unknown = sorted(set(options) - set(FIELDS))
-    if missing or unknown:
-        what = [f"misses {', '.join(missing)}"] * bool(missing) + [f"has an unknown {', '.join(unknown)}"] * bool(
-            unknown
-        )
-        raise ValueError(f"{where}: a question has {', '.join(FIELDS)}: this one {' and '.join(what)}.")
-    values = {field: options[field].strip() for field in FIELDS}
-    if not re.fullmatch(r"q-[a-z0-9]+(-[a-z0-9]+)*", values["name"]):
-        raise ValueError(f"{where}: a name is q- and lower-case words joined by hyphens: got {values['name']!r}.")
-    if values["kind"] not in KINDS:
-        raise ValueError(f"{where}: kind is one of {', '.join(KINDS)}: got {values['kind']!r}.")
-    if values["level"] not in map(str, LEVELS):
-        raise ValueError(f"{where}: level is 1, 2 or 3: got {values['level']!r}.")
-    labels = tuple(label.strip() for label in values["evidence"].split(","))
-    if not all(labels):
-        raise ValueError(f"{where}: evidence is labels joined by commas: got {values['evidence']!r}.")
-    return values | {"level": int(values["level"]), "evidence": labels}
+    values: dict[str, object] = {name: text.strip() for name, text in options.items() if text.strip()}
+    level = str(values.get("level", ""))
+    if level.isdecimal():
+        values["level"] = int(level)
+    if "evidence" in values:
+        values["evidence"] = [label.strip() for label in values["evidence"].split(",")]
+    check(values, QUESTION, where)
+    return values | {"evidence": tuple(values["evidence"])}
 
 
 def split_options(lines: list[str], where: str) -> tuple[dict[str, str], int]:
@@ -261,13 +226,13 @@ def _parse(lines: list[str], where: str, page: str) -> Question:
     )
 
 
-def read_book(book: Path) -> list[Question]:
+def read_book(root: Path = toc.CHECKOUT) -> list[Question]:
     """Read the questions of every notebook in the table of contents, in its order.
 
     The stored notebooks are read and not their sources, because numbers that a cell computes stand in these only.
 
     Args:
-        book: the folder of the notebooks; ``_toc.yml`` lies beside it.
+        root: of the book: the folder of ``_toc.yml``.
 
     Returns:
         The questions of the whole book.
@@ -275,13 +240,13 @@ def read_book(book: Path) -> list[Question]:
     Raises:
         ValueError: the table of contents or a notebook that it names is missing, or two questions have one name.
     """
-    order = book.parent / "_toc.yml"
+    order = root / "_toc.yml"
     if not order.exists():
-        raise ValueError(f"the order of the questions is that of {order.name} beside {book.name}/: got no such file.")
+        raise ValueError(f"the order of the questions is that of {order.name} beside book/: got no such file.")
     found: list[Question] = []
-    for path in toc.notebooks(book.parent):
+    for path in toc.notebooks(root):
         if not path.exists():
-            name = path.relative_to(book.parent).as_posix()
+            name = path.relative_to(root).as_posix()
             raise ValueError(f"{order.name} names {name}: got no such file. Run `make notebooks`.")
         found += read_questions(path)
     homes: dict[str, str] = {}

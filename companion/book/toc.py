@@ -8,10 +8,11 @@ A function with a ``root`` reads the book in that folder; ``None`` means this on
 """
 
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import yaml
+
+from companion.book.entries import read_once
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 CHECKOUT = _PACKAGE.parent
@@ -31,9 +32,14 @@ def files(root: Path | None = None, part: str | None = None) -> list[str]:
         root: of the book.
         part: caption of one part; ``None`` means all.
     """
-    content = yaml.safe_load(toc_file(root).read_text("utf8"))
+    content = _content(toc_file(root))
     parts = [group for group in content.get("parts", []) if part in (None, group.get("caption"))]
     return [name for group in parts for name in _names(group)]
+
+
+@read_once
+def _content(path: Path) -> dict:
+    return yaml.safe_load(path.read_text("utf8"))
 
 
 def _names(entry: dict) -> Iterator[str]:
@@ -54,9 +60,11 @@ def notebooks(root: Path, part: str | None = None) -> list[Path]:
 
 def page(path: Path | str) -> str:
     """Name a page of the book from its file, without the folder of the book: ``attention/index``."""
-    parts = Path(path).with_suffix("").parts
-    inside = parts[len(parts) - parts[::-1].index("book") :] if "book" in parts else parts[-1:]
-    return "/".join(inside)
+    path = Path(path).with_suffix("")
+    parts = path.parts[-1:] if path.is_absolute() else path.parts
+    if "book" in path.parts:
+        parts = path.parts[len(path.parts) - path.parts[::-1].index("book") :]
+    return "/".join(parts)
 
 
 def chapter(path: Path | str) -> str:
@@ -69,7 +77,6 @@ def module_name(chapter: str) -> str:
     return chapter.replace("-", "_")
 
 
-@cache
 def chapters(root: Path | None = None) -> tuple[str, ...]:
     """Name the chapters in the order of the book; those that have no page yet come last.
 

@@ -1,6 +1,6 @@
 // Runs the interactive figures of one page without a kernel. Each .light-widget <div> holds its values as JSON; each
 // LightWidgets.define() call, one file a figure class, brings the code. One broken figure never stops another.
-(function () {
+(() => {
   "use strict";
 
   class Model {
@@ -8,7 +8,9 @@
       this.values = values;
       this.listeners = [];
     }
-    get(name) { return this.values[name]; }
+    get(name) {
+      return this.values[name];
+    }
     set(name, value) {
       const changes = typeof name === "object" ? name : { [name]: value };
       const changed = Object.keys(changes).filter((key) => this.values[key] !== changes[key]);
@@ -24,8 +26,9 @@
     }
     off(events, action) {
       const names = events ? events.split(/\s+/) : null;
-      this.listeners = this.listeners.filter(([name, other]) => (
-        (names && !names.includes(name)) || (action && action !== other)));
+      this.listeners = this.listeners.filter(
+        ([name, other]) => (names && !names.includes(name)) || (action && action !== other),
+      );
     }
     save_changes() {} // no kernel: nothing to save to
     send() {}
@@ -51,7 +54,8 @@
     console.error(`Figure ${div.dataset.widget}:`, error);
     div.dataset.ready = "failed";
     for (const child of [...div.children]) if (!child.matches("script, noscript")) child.remove();
-    const words = "This figure could not be drawn. The text around it does not depend on it; reloading the page may help.";
+    const words =
+      "This figure could not be drawn. The text around it does not depend on it; reloading the page may help.";
     const note = Object.assign(document.createElement("p"), { className: "light-widget-failed", textContent: words });
     note.setAttribute("role", "alert");
     div.append(note);
@@ -68,7 +72,7 @@
     }
   }
 
-  window.LightWidgets = {
+  /** @type {any} */ (window).LightWidgets = {
     async define(key, css, factory) {
       if (css && !styles.has(css)) {
         styles.add(css);

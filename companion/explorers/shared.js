@@ -18,12 +18,19 @@ function h(tag, props, ...children) {
 }
 
 let lastId = 0;
-const newId = () => `ex-${Date.now().toString(36)}-${Math.floor(Math.random() * 1e9).toString(36)}-${(lastId += 1)}`;
+function newId() {
+  lastId += 1;
+  return `ex-${Date.now().toString(36)}-${Math.floor(Math.random() * 1e9).toString(36)}-${lastId}`;
+}
 
 // "d_k" becomes d with a subscript k.
 function math(text) {
   const parts = text.split(/_(\w+)/);
-  return h("span", { class: "ex-math" }, parts.map((part, i) => (i % 2 ? h("sub", null, part) : part)));
+  return h(
+    "span",
+    { class: "ex-math" },
+    parts.map((part, i) => (i % 2 ? h("sub", null, part) : part)),
+  );
 }
 
 const MINUS = "\u2212";
@@ -43,7 +50,10 @@ function short(x, factor = false, digits = 2) {
 
 // The fewest decimals, from `least` on, with which an equation is right as it is shown: `right(d)` computes it again
 // from numbers rounded to d decimals. Figures hold six.
-const fewest = (least, right) => range(7 - least).map((d) => least + d).find(right) ?? 6;
+const fewest = (least, right) =>
+  range(7 - least)
+    .map((d) => least + d)
+    .find(right) ?? 6;
 const rounded = (x, digits) => Number(x.toFixed(digits));
 
 const sum = (list) => list.reduce((a, b) => a + b, 0);
@@ -77,7 +87,10 @@ function open_view(model, el) {
       model.save_changes();
     },
     watch(names, action) {
-      const events = names.split(" ").map((name) => `change:${name}`).join(" ");
+      const events = names
+        .split(" ")
+        .map((name) => `change:${name}`)
+        .join(" ");
       model.on(events, action);
       undo.push(() => model.off(events, action));
     },
@@ -85,7 +98,10 @@ function open_view(model, el) {
     say(...parts) {
       seen.replaceChildren(...parts);
       clearTimeout(timer);
-      if (spoken) timer = setTimeout(() => { heard.textContent = seen.textContent; }, 700);
+      if (spoken)
+        timer = setTimeout(() => {
+          heard.textContent = seen.textContent;
+        }, 700);
       spoken = true;
     },
     show(...nodes) {
@@ -103,11 +119,21 @@ function open_view(model, el) {
 
 // Native controls, each with its label, bound to one trait of the model.
 
-function slider(view, { name, label, min, max, step = 1, at = (v) => v, value = (x) => x, text = String, wide = false }) {
+const controls = (...parts) => h("div", { class: "ex-controls" }, ...parts);
+
+function slider(
+  view,
+  { name, label, min, max, step = 1, at = (v) => v, value = (x) => x, text = (v) => String(v), wide = false },
+) {
   const id = newId();
   const shown = h("span", { class: "ex-value" });
   const input = h("input", {
-    type: "range", id, min, max, step, "data-trait": name,
+    type: "range",
+    id,
+    min,
+    max,
+    step,
+    "data-trait": name,
     oninput: () => view.set(name, value(Number(input.value))),
   });
   const draw = () => {
@@ -123,23 +149,39 @@ function slider(view, { name, label, min, max, step = 1, at = (v) => v, value = 
 
 function choice(view, { name, label, options, className = "ex-choice" }) {
   const group = newId();
-  const inputs = options.map(([value]) => h("input", {
-    type: "radio", name: group, value, "data-trait": name, onchange: () => view.set(name, value),
-  }));
-  const draw = () => options.forEach(([value], i) => { inputs[i].checked = value === view.get(name); });
+  const inputs = options.map(([value]) =>
+    h("input", { type: "radio", name: group, value, "data-trait": name, onchange: () => view.set(name, value) }),
+  );
+  const draw = () =>
+    options.forEach(([value], i) => {
+      inputs[i].checked = value === view.get(name);
+    });
   view.watch(name, draw);
   draw();
-  return h("fieldset", { class: className },
+  return h(
+    "fieldset",
+    { class: className },
     h("legend", null, label),
-    h("div", { class: "ex-options" }, options.map(([, words], i) => h("label", null, inputs[i],
-      h("span", { class: "ex-option" }, ...(Array.isArray(words) ? words : [words]))))));
+    h(
+      "div",
+      { class: "ex-options" },
+      options.map(([, words], i) =>
+        h("label", null, inputs[i], h("span", { class: "ex-option" }, ...(Array.isArray(words) ? words : [words]))),
+      ),
+    ),
+  );
 }
 
 function menu(view, { name, label, options }) {
   const id = newId();
-  const select = h("select", { id, "data-trait": name, onchange: () => view.set(name, options[select.selectedIndex][0]) },
-    options.map(([, words]) => h("option", null, words)));
-  const draw = () => { select.selectedIndex = options.findIndex(([value]) => value === view.get(name)); };
+  const select = h(
+    "select",
+    { id, "data-trait": name, onchange: () => view.set(name, options[select.selectedIndex][0]) },
+    options.map(([, words]) => h("option", null, words)),
+  );
+  const draw = () => {
+    select.selectedIndex = options.findIndex(([value]) => value === view.get(name));
+  };
   view.watch(name, draw);
   draw();
   return h("div", { class: "ex-field ex-menu" }, h("label", { for: id }, label), select);
@@ -147,7 +189,9 @@ function menu(view, { name, label, options }) {
 
 function toggle(view, { name, label }) {
   const input = h("input", { type: "checkbox", "data-trait": name, onchange: () => view.set(name, input.checked) });
-  const draw = () => { input.checked = view.get(name); };
+  const draw = () => {
+    input.checked = view.get(name);
+  };
   view.watch(name, draw);
   draw();
   return h("label", { class: "ex-toggle" }, input, h("span", null, ...(Array.isArray(label) ? label : [label])));
@@ -158,6 +202,7 @@ function toggle(view, { name, label }) {
 function rove(root, point) {
   const spot = (i, j) => root.querySelector(`[data-i="${i}"][data-j="${j}"]`);
   const place = (target) => {
+    /** @type {HTMLElement | SVGElement | null} */
     const mark = target instanceof Element ? target.closest("[data-i]") : null;
     return mark && root.contains(mark) ? [Number(mark.dataset.i), Number(mark.dataset.j)] : null;
   };
@@ -214,20 +259,41 @@ function curve_plot({ names, size: [width, height, left, base], right = 10, radi
   const text = (x, y, words, anchor = "middle") => h("text", { x, y, "text-anchor": anchor }, words);
   return {
     plot,
-    legend: h("p", { class: "ex-legend" }, names.map((words, s) => h("span", null,
-      h("span", { class: `ex-swatch ex-line${s}`, "aria-hidden": "true" }), words))),
+    legend: h(
+      "p",
+      { class: "ex-legend" },
+      names.map((words, s) =>
+        h("span", null, h("span", { class: `ex-swatch ex-line${s}`, "aria-hidden": "true" }), words),
+      ),
+    ),
     fill({ label, title, ticks, levels, curves, at }) {
       plot.setAttribute("aria-label", label);
       axis.replaceChildren(
-        ...levels.flatMap(([y, words]) => [h("line", { class: "ex-grid", x1: left, x2: width, y1: py(y), y2: py(y) }),
-          text(left - 4, Number(py(y)) + 4, words, "end")]),
+        ...levels.flatMap(([y, words]) => [
+          h("line", { class: "ex-grid", x1: left, x2: width, y1: py(y), y2: py(y) }),
+          text(left - 4, Number(py(y)) + 4, words, "end"),
+        ]),
         ...ticks.map(([x, words]) => text(px(x), base + 16, words)),
-        text(px(0.5), base + 31, title));
+        text(px(0.5), base + 31, title),
+      );
       lines.forEach((line, s) => line.setAttribute("points", curves[s].map(([x, y]) => `${px(x)},${py(y)}`).join(" ")));
-      marks.replaceChildren(...curves.flatMap((curve, s) => curve.map(([x, y, words], j) => h("circle", {
-        class: `ex-point ex-line${s}`, r: radius, cx: px(x), cy: py(y), role: "img", tabindex: "-1",
-        "data-i": s, "data-j": j, "aria-label": words,
-      }))));
+      marks.replaceChildren(
+        ...curves.flatMap((curve, s) =>
+          curve.map(([x, y, words], j) =>
+            h("circle", {
+              class: `ex-point ex-line${s}`,
+              r: radius,
+              cx: px(x),
+              cy: py(y),
+              role: "img",
+              tabindex: "-1",
+              "data-i": s,
+              "data-j": j,
+              "aria-label": words,
+            }),
+          ),
+        ),
+      );
       rover.enter(...at);
     },
   };
@@ -236,33 +302,51 @@ function curve_plot({ names, size: [width, height, left, base], right = 10, radi
 // A matrix of cells with row and column headers. `corner` says, to those who listen, what a row is. `fill` draws it,
 // and keeps the cells (and the focus) while the shape stays. A cell is {text, words, tone, amount, hidden}: tone "plus"
 // or "minus", amount 0 to 1.
-function matrix({ name, corner, point, columns = true, rowHeads = false }) {
+function matrix({ name, corner = null, point = null, columns = true, rowHeads = false }) {
   const table = h("div", { class: "ex-matrix", role: "grid" });
   const caption = h("p", { class: "ex-caption" });
   const box = h("div", { class: "ex-panel" }, caption, h("div", { class: "ex-scroll" }, table));
-  const rover = rove(table, (i, j, how) => point && point(i, j, how));
+  const rover = rove(table, (i, j, how) => point?.(i, j, how));
   let shape = "";
   let cells = [];
   function build(rows, cols, data) {
-    const header = columns && cols
-      ? [h("div", { class: "ex-row", role: "row" },
-        h("span", { class: "ex-head ex-corner", role: "columnheader" }, h("span", { class: "ex-heard" }, corner)),
-        cols.map((word) => h("span", { class: "ex-head ex-col", role: "columnheader" }, h("span", null, word))))]
-      : [];
-    cells = data.map((row, i) => row.map((_, j) => h("span", {
-      class: "ex-cell", role: "gridcell", tabindex: "-1", "data-i": i, "data-j": j,
-    })));
-    table.replaceChildren(...header, ...rows.map((word, i) => h("div", { class: "ex-row", role: "row" },
-      h("span", rowHeads
-        ? { class: "ex-head", role: "rowheader", tabindex: "-1", "data-i": i, "data-j": -1 }
-        : { class: "ex-head", role: "rowheader" }, word),
-      cells[i])));
+    const header =
+      columns && cols
+        ? [
+            h(
+              "div",
+              { class: "ex-row", role: "row" },
+              h("span", { class: "ex-head ex-corner", role: "columnheader" }, h("span", { class: "ex-heard" }, corner)),
+              cols.map((word) => h("span", { class: "ex-head ex-col", role: "columnheader" }, h("span", null, word))),
+            ),
+          ]
+        : [];
+    cells = data.map((row, i) =>
+      row.map((_, j) => h("span", { class: "ex-cell", role: "gridcell", tabindex: "-1", "data-i": i, "data-j": j })),
+    );
+    table.replaceChildren(
+      ...header,
+      ...rows.map((word, i) =>
+        h(
+          "div",
+          { class: "ex-row", role: "row" },
+          h(
+            "span",
+            rowHeads
+              ? { class: "ex-head", role: "rowheader", tabindex: "-1", "data-i": i, "data-j": -1 }
+              : { class: "ex-head", role: "rowheader" },
+            word,
+          ),
+          cells[i],
+        ),
+      ),
+    );
     table.style.setProperty("--cols", data[0].length);
   }
   return {
     box,
     table,
-    fill({ title, label, rows, cols, data }) {
+    fill({ title, label = "", rows, cols = null, data }) {
       const key = JSON.stringify([rows, cols, data[0].length]);
       if (key !== shape) build(rows, cols, data);
       const fresh = key !== shape;
@@ -270,14 +354,16 @@ function matrix({ name, corner, point, columns = true, rowHeads = false }) {
       caption.replaceChildren(...(Array.isArray(title) ? title : [title]));
       table.setAttribute("aria-label", label || caption.textContent);
       table.dataset.matrix = name;
-      data.forEach((row, i) => row.forEach((cell, j) => {
-        const node = cells[i][j];
-        node.textContent = cell.text;
-        node.className = `ex-cell${cell.hidden ? " ex-hidden" : ""}${cell.tone ? ` ex-${cell.tone}` : ""}`;
-        node.style.setProperty("--a", Math.min(1, Math.abs(cell.amount || 0)).toFixed(3));
-        if (cell.words) node.setAttribute("aria-label", cell.words);
-        else node.removeAttribute("aria-label");
-      }));
+      data.forEach((row, i) =>
+        row.forEach((cell, j) => {
+          const node = cells[i][j];
+          node.textContent = cell.text;
+          node.className = `ex-cell${cell.hidden ? " ex-hidden" : ""}${cell.tone ? ` ex-${cell.tone}` : ""}`;
+          node.style.setProperty("--a", Math.min(1, Math.abs(cell.amount || 0)).toFixed(3));
+          if (cell.words) node.setAttribute("aria-label", cell.words);
+          else node.removeAttribute("aria-label");
+        }),
+      );
       if (fresh) rover.enter(0, 0);
     },
     enter: rover.enter,

@@ -16,7 +16,7 @@ from companion.practice.plan import Plan, steps
 
 @cache
 def _found() -> tuple[Exercise, ...]:
-    """Find the exercises in the folders of the chapters, in the order of the book and in a chapter by level.
+    """Find the exercises in the folders of the chapters, in the order of the book and of their pages.
 
     They are looked for when first asked for: a chapter's exercises are made with this package.
     """
@@ -25,12 +25,13 @@ def _found() -> tuple[Exercise, ...]:
         package = f"companion.chapters.{toc.module_name(chapter)}.exercises"
         modules = [importlib.import_module(f"{package}.{path.stem}") for path in sorted(folder.glob("[a-z]*.py"))]
         own = [value for module in modules for value in vars(module).values() if isinstance(value, Exercise)]
-        found += sorted(own, key=lambda exercise: (exercise.chapter, exercise.level, exercise.minutes))
+        pages = list(dict.fromkeys(exercise.chapter for exercise in own))
+        found += sorted(own, key=lambda exercise: (pages.index(exercise.chapter), exercise.place))
     return tuple(found)
 
 
 def exercises(chapter: str | None = None) -> tuple[Exercise, ...]:
-    """All exercises in the order of the book, or those of one chapter, the easier ones first.
+    """All exercises in the order of the book, or those of one chapter, in the order of the page.
 
     Raises:
         ValueError: no exercise belongs to such a chapter.

@@ -70,6 +70,7 @@ class Exercise:
         mistakes: at least four named wrong answers.
         hints: exactly three: a nudge, a direction, almost there.
         level: 1 for a warm-up, 2 for the core, 3 for the hard ones.
+        place: among the exercises of its page, from 1; those of one place stand in the order of their files.
         returns: names of the results where there are several.
         tolerance: largest difference allowed per dtype.
         minutes: how long it may take, an estimate; 0 takes it from the level.
@@ -90,6 +91,7 @@ class Exercise:
     mistakes: tuple[Mistake, ...]
     hints: tuple[str, ...]
     level: int
+    place: int
     returns: tuple[str, ...] = ()
     tolerance: Mapping[torch.dtype, float] = field(default_factory=lambda: TOLERANCE)
     minutes: int = 0

@@ -271,7 +271,7 @@ MORE = {
 EACH = [*CALLS.items()] + [(name, call) for name in MORE for call in MORE[name]]
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("value", [0, -3, 2.5, True])
 @pytest.mark.parametrize(("name", "call"), EACH, ids=[name for name, _ in EACH])
 def test_a_size_that_is_no_size_is_refused_by_name(name, call, value):
@@ -302,7 +302,7 @@ EACH_COST = {
 }
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("cost", EACH_COST)
 def test_a_kind_that_does_not_exist_is_refused(cost):
     with pytest.raises(ValueError, match=r"encoder-decoder, decoder-only, encoder-only: got 'decoder'\. Use one of"):

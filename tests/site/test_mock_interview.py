@@ -29,11 +29,11 @@ def stored(site):
 def mock(page, server):
     """The page, with nothing kept from before."""
     page.goto(f"{server}/{PLACE}")
-    page.evaluate("() => window.practiceStore.erase()")
+    page.evaluate("() => store.erase()")
     page.reload()
     page.wait_for_selector(".mock-form")
     yield page
-    page.evaluate("() => window.practiceStore.erase()")
+    page.evaluate("() => store.erase()")
 
 
 def only(page, **groups):
@@ -92,7 +92,7 @@ def finish(page, rate):
 
 
 def kept(page):
-    return page.evaluate("() => window.practiceStore.read('mock')")
+    return page.evaluate("() => store.read('mock')")
 
 
 def test_the_lists_hold_every_question_and_every_follow_up_of_the_book(mock, stored):
@@ -300,25 +300,10 @@ def test_ratings_are_kept_and_the_weak_ones_can_be_asked_again(mock, stored):
     ],
 )
 def test_what_was_kept_is_not_trusted(mock, spoiled):
-    mock.evaluate("text => window.practiceStore.write('mock', JSON.parse(text))", spoiled)
+    mock.evaluate("text => store.write('mock', JSON.parse(text))", spoiled)
     mock.reload()
     assert mock.inner_text(".mock-note").startswith("Ratings stay")
     assert mock.query_selector(".mock-unfinished") is None
-
-
-def test_the_timer_can_be_hidden_and_stays_hidden(mock):
-    start(mock, 1)
-    shown = mock.locator("[role=timer]")
-    assert shown.is_visible() is True
-    mock.wait_for_function("() => document.querySelector('[role=timer]').textContent !== '0:00'")
-    press(mock, "Show the short answer")
-    stopped = shown.inner_text()
-    mock.wait_for_timeout(1200)
-    assert shown.inner_text() == stopped
-    mock.uncheck(".mock-timer input")
-    assert shown.is_visible() is False
-    press(mock, "Skip")
-    assert mock.locator("[role=timer]").is_visible() is False
 
 
 @pytest.mark.parametrize("width", [1440, 390, 360])
@@ -374,7 +359,7 @@ def test_axe_finds_nothing_in_an_interview_and_its_report(contexts, server, them
                 press(tab, "Next")
                 press(tab, "End the interview")
             assert axe_faults(tab, ".mock-stage") == [], (width, view)
-    tab.evaluate("() => window.practiceStore.erase()")
+    tab.evaluate("() => store.erase()")
     tab.close()
     watch.check(PLACE)
 

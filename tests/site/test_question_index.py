@@ -70,7 +70,7 @@ def test_levels_stand_in_their_order_and_an_empty_choice_says_so(index: object) 
     heads = index.locator(".question-counts thead th").all_inner_texts()
     kinds = index.eval_on_selector_all("#question-filter-kind option", "all => all.map((one) => one.textContent)")
     assert kinds == ["all", *heads[1:6]], "as in the table"
-    index.evaluate("() => practiceStore.erase()")
+    index.evaluate("() => store.erase()")
     index.select_option("#question-filter-rating", "good")
     assert index.evaluate(SHOWN) == 0
     assert said(index).startswith("No question")

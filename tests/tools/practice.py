@@ -81,6 +81,7 @@ def toy(*mistakes: Mistake, **changes: object) -> Exercise:
         "tested": "little",
         "hints": ("one", "two", "three"),
         "level": 1,
+        "place": 1,
         "mistakes": (
             Mistake("half", lambda x: x / 2, "You halved."),
             Mistake("square", lambda x: x * x, "You squared."),

@@ -1,18 +1,11 @@
 """Numbers that cells print are filled into the text, and a name without a number, or without a place, is refused."""
 
-import runpy
-from pathlib import Path
-from types import SimpleNamespace
-
 import nbformat
 import pytest
 
+from companion.book import numbers
+
 new = nbformat.v4
-
-
-@pytest.fixture(scope="module")
-def tools():
-    return SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "glue_numbers.py")))
 
 
 def notebook(text, printed, source='glue_number("kv-7b", 2, "{} GiB")'):
@@ -25,10 +18,10 @@ def test_a_printed_number_takes_the_place_of_its_name(maker):
     assert maker.fill_numbers(book, book, "x").cells[0].source == "It takes 2 GiB, in all 2 GiB."
 
 
-def test_only_cells_that_print_numbers_of_answers_are_read(tools):
+def test_only_cells_that_print_numbers_of_answers_are_read():
     book = notebook("", "kv-7b = 2 GiB\nx = 3\nsome text\nlarge-one = 1,024 MiB\n")
-    assert tools.printed_numbers(book.cells) == {"kv-7b": "2 GiB", "large-one": "1,024 MiB"}
-    assert tools.printed_numbers(notebook("", "kv-7b = 2\n", source="print('kv-7b = 2')").cells) == {}
+    assert numbers.printed_numbers(book.cells) == {"kv-7b": "2 GiB", "large-one": "1,024 MiB"}
+    assert numbers.printed_numbers(notebook("", "kv-7b = 2\n", source="print('kv-7b = 2')").cells) == {}
 
 
 def test_the_braces_of_code_are_left_alone(maker):

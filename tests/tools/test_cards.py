@@ -2,7 +2,6 @@
 
 import collections
 import csv
-import importlib
 import io
 import json
 import re
@@ -13,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from companion.book import cards, topics
+from companion.book.card_html import card_html, card_line
+from companion.book.model import Question
+
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
 FIELDS = {"question": ["Name", "About", "Question", "Short", "Whiteboard", "Mistake"]}
@@ -21,28 +24,14 @@ RAW = re.compile(r"\{(ref|eq|cite|doc|numref|term|math)[:}]|:::|\$|^\([\w-]+\)="
 
 
 @pytest.fixture(scope="module")
-def cards():
-    """`book/extensions/cards.py`, which imports its neighbours."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BOOK / "extensions"))
-        yield importlib.import_module("cards")
+def made():
+    return cards.cards(ROOT)
 
 
 @pytest.fixture(scope="module")
-def html(cards):
-    """`book/extensions/card_html.py`."""
-    return importlib.import_module("card_html")
-
-
-@pytest.fixture(scope="module")
-def made(cards):
-    return cards.cards(BOOK)
-
-
-@pytest.fixture(scope="module")
-def stored(cards):
+def stored():
     """The questions of the book, as plain Markdown."""
-    return [asdict(question) for question in cards.plain_book(BOOK)]
+    return [asdict(question) for question in cards.plain_book(ROOT)]
 
 
 def read(deck, folder):
@@ -75,12 +64,12 @@ def read(deck, folder):
 
 
 @pytest.fixture(scope="module")
-def notes(cards, made, tmp_path_factory):
+def notes(made, tmp_path_factory):
     return read(cards.deck(made), tmp_path_factory.mktemp("deck"))
 
 
-def test_two_runs_give_the_same_bytes(cards, made):
-    assert cards.files(BOOK) == cards.files(BOOK)
+def test_two_runs_give_the_same_bytes(made):
+    assert cards.files(made, 5) == cards.files(cards.cards(ROOT), 5)
     assert cards.deck(made, 5) != cards.deck(made, 6)
 
 
@@ -154,27 +143,25 @@ def test_no_raw_markup_of_the_site_is_left(notes):
             assert "<script" not in html
 
 
-def test_the_name_of_a_question_decides_its_guid_and_nothing_else(cards, made):
-    first = made[0]
-    other = cards.Card(first.name, "", "code", 3, "x", ("a", "b"), "c", "d")
-    assert other.guid == first.guid
-    assert first.guid == "".join(first.guid.split())
-    (known,) = (card for card in made if card.name == "q-what-is-attention")
-    assert known.guid == cards.genanki.guid_for("transformers-tested", "q-what-is-attention")
+def test_the_name_of_a_question_decides_its_guid_and_nothing_else(notes):
+    (known,) = (note for note in notes if note["fields"]["Name"] == "q-what-is-attention")
+    assert known["guid"] == cards.guid("q-what-is-attention")
+    assert known["guid"] == cards.genanki.guid_for("transformers-tested", "q-what-is-attention")
+    assert all(note["guid"] == cards.guid(note["fields"]["Name"]) for note in notes)
 
 
-def test_a_later_edition_says_so_in_each_note(cards, made, tmp_path):
+def test_a_later_edition_says_so_in_each_note(made, tmp_path):
     assert {note["changed"] for note in read(cards.deck(made, 1_800_000_000), tmp_path)} == {1_800_000_000}
 
 
-def test_the_edition_is_that_of_the_last_commit_or_of_the_environment(cards, tmp_path, monkeypatch):
+def test_the_edition_is_that_of_the_last_commit_or_of_the_environment(tmp_path, monkeypatch):
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     assert cards.edition(tmp_path) == cards.EPOCH
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1800000001")
     assert cards.edition(tmp_path) == 1_800_000_001
 
 
-def test_the_table_holds_the_cards_of_the_deck(cards, made, notes):
+def test_the_table_holds_the_cards_of_the_deck(made, notes):
     rows = list(csv.DictReader(io.StringIO(cards.table(made), newline="")))
     assert [row["name"] for row in rows] == [card.name for card in made]
     fields = {note["fields"]["Name"]: note for note in notes}
@@ -200,8 +187,8 @@ def test_the_table_holds_the_cards_of_the_deck(cards, made, notes):
         ("<b>x</b>", "<p>&lt;b&gt;x&lt;/b&gt;</p>"),
     ],
 )
-def test_markdown_becomes_what_anki_shows(html, text, expected):
-    assert html.card_html(text, "here") == expected
+def test_markdown_becomes_what_anki_shows(text, expected):
+    assert card_html(text, "here") == expected
 
 
 @pytest.mark.parametrize(
@@ -213,45 +200,44 @@ def test_markdown_becomes_what_anki_shows(html, text, expected):
         ("```{list-table}\nx\n```", r"here: a card shows text, .*: got the directive \{list-table\}"),
     ],
 )
-def test_what_a_card_cannot_show_is_refused(html, text, message):
+def test_what_a_card_cannot_show_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
-        html.card_html(text, "here")
+        card_html(text, "here")
 
 
-def test_a_line_has_no_paragraph_around_it(html):
-    assert html.card_line("Why $x$?", "here") == r"Why \(x\)?"
-    assert html.card_line("one\n\ntwo", "here") == "<p>one</p>\n<p>two</p>"
+def test_a_line_has_no_paragraph_around_it():
+    assert card_line("Why $x$?", "here") == r"Why \(x\)?"
+    assert card_line("one\n\ntwo", "here") == "<p>one</p>\n<p>two</p>"
 
 
-def test_the_command_writes_both_files(tmp_path, capsys, monkeypatch, cards):
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    assert importlib.import_module("make_cards").main([str(tmp_path / "out")]) == 0
+def test_the_command_writes_both_files(tmp_path, capsys, made):
+    assert cards.main([str(tmp_path / "out")]) == 0
     found = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    assert found == cards.files(BOOK)
+    assert found == cards.files(made, cards.edition(ROOT))
     assert "transformers-tested.apkg" in capsys.readouterr().out
 
 
-def test_answers_of_a_few_words_are_refused_all_in_one_message(cards, questions, stored):
+def test_answers_of_a_few_words_are_refused_all_in_one_message(stored):
     first = stored[0]
-    made = questions.Question(**(first | {"follow_ups": (("Why?", "It is so, and always was."), ("And?", "No."))}))
-    other = questions.Question(**(first | {"name": "q-other", "short": "Four words are few.", "follow_ups": ()}))
+    made = Question(**(first | {"follow_ups": (("Why?", "It is so, and always was."), ("And?", "No."))}))
+    other = Question(**(first | {"name": "q-other", "short": "Four words are few.", "follow_ups": ()}))
     cards.refuse_short([other], fewest=4)
     message = (
-        rf"an answer on a card has at least 5 words: got {first['chapter']}, {first['name']}, follow-up 2: 'No\.'; "
-        rf"{first['chapter']}, q-other, short: 'Four words are few\.'\. Say why, or when not\."
+        rf"an answer on a card has at least 5 words: got {first['page']}, {first['name']}, follow-up 2: 'No\.'; "
+        rf"{first['page']}, q-other, short: 'Four words are few\.'\. Say why, or when not\."
     )
     with pytest.raises(ValueError, match=message):
         cards.refuse_short([made, other])
 
 
-def test_the_topic_on_a_card_has_the_title_of_the_index(made, questions):
-    assert {card.fields[0].split(" · ")[0] for card in made} == {questions.TOPICS[card.topic] for card in made}
+def test_the_topic_on_a_card_has_the_title_of_the_index(made):
+    assert {card.fields[0].split(" · ")[0] for card in made} == {topics.TOPICS[card.topic] for card in made}
 
 
-def test_a_change_of_what_makes_the_cards_is_a_later_edition(cards):
+def test_a_change_of_what_makes_the_cards_is_a_later_edition():
     patterns = [re.compile(re.escape(name).replace(r"\*", ".*")) for name in cards.SOURCES]
     wanted = [*BOOK.rglob("*.ipynb"), BOOK / "references.bib"]
-    wanted += [Path(importlib.import_module(name).__file__) for name in ("cards", "card_html", "plain_text")]
+    wanted += [ROOT / "companion" / "book" / f"{name}.py" for name in ("cards", "card_html", "markdown_text")]
     names = [path.relative_to(ROOT).as_posix() for path in wanted]
     assert [name for name in names if not any(pattern.fullmatch(name) for pattern in patterns)] == []
     assert all(any(pattern.fullmatch(name) for name in names) for pattern in patterns)

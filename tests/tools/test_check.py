@@ -4,27 +4,23 @@ import numpy as np
 import pytest
 import torch
 
-from companion import claims
+from companion.book import check
 from companion.book.check import ClaimError, check_claim, cite_claim
-
-VERDICTS = ("holds", "holds-with-conditions", "wrong", "unsupported", "outdated", "disputed")
+from companion.book.claims import Ledger, read_ledger
+from companion.book.model import VERDICTS, Claim
 
 
 @pytest.fixture(autouse=True)
 def small_ledger(monkeypatch):
     """One entry a verdict, named after it, and two more: a fact of history and a dropped claim."""
-    entries = {
-        name: {"id": name, "claim": f"A claim that {name}.", "verdict": name, "kind": "math"} for name in VERDICTS
-    }
-    entries["fact"] = {"id": "fact", "claim": "It was so.", "verdict": "wrong", "kind": "history-fact"}
-    entries["gone"] = {
-        "id": "gone",
-        "claim": "A joke.",
-        "verdict": "unsupported",
-        "kind": "opinion",
-        "dropped": "No use.",
-    }
-    monkeypatch.setattr(claims, "ledger", lambda: entries)
+
+    def entry(name, claim, verdict, kind="math", dropped=""):
+        return Claim(name, "one", claim, verdict, kind, documents=1, evidence="None.", dropped=dropped)
+
+    entries = [entry(name, f"A claim that {name}.", name) for name in VERDICTS]
+    entries.append(entry("fact", "It was so.", "wrong", "history-fact"))
+    entries.append(entry("gone", "A joke.", "unsupported", "opinion", dropped="No use."))
+    monkeypatch.setattr(check, "read_ledger", lambda: Ledger(tuple(entries)))
 
 
 @pytest.mark.parametrize(("verdict", "needed"), [("holds", True), ("wrong", False), ("outdated", False)])
@@ -112,7 +108,7 @@ def test_a_number_or_an_array_is_no_measurement(value, named):
 def test_a_claim_has_an_entry(settle):
     with pytest.raises(ValueError, match=r"got 'hold'\. Did you mean holds"):
         settle("hold")
-    with pytest.raises(ValueError, match=r"got 'zzz'\. Add an entry to book/claims\.yml first"):
+    with pytest.raises(ValueError, match=r"got 'zzz'\. Add an entry to the claims\.yml of its chapter first"):
         settle("zzz")
     with pytest.raises(ValueError, match=r"a dropped claim stands in the ledger and nowhere else: got 'gone'"):
         settle("gone")
@@ -139,9 +135,15 @@ def test_what_is_printed_is_plain_and_wrapped(capsys):
     )
 
 
-def test_the_ledger_is_read_from_a_file(tmp_path, monkeypatch):
-    monkeypatch.undo()
-    path = tmp_path / "claims.yml"
-    path.write_text("total: 2\ndocuments: 5\nclaims:\n- {id: b, claim: B}\n- {id: a, claim: A}\n", "utf8")
-    assert list(claims.ledger(path)) == ["b", "a"]
-    assert all(entry["id"] == name for name, entry in claims.ledger().items())
+def test_the_ledger_is_read_from_the_files_of_the_chapters(tmp_path):
+    text = "- {id: NAME, claim: C., verdict: holds, kind: math, documents: 1, evidence: E.}\n"
+    (tmp_path / "_toc.yml").write_text("parts:\n- chapters:\n  - file: book/two/index.ipynb\n", "utf8")
+    for chapter in ("one", "two"):
+        folder = tmp_path / "companion" / "chapters" / chapter
+        folder.mkdir(parents=True)
+        (folder / "claims.yml").write_text(text.replace("NAME", f"of-{chapter}"), "utf8")
+    assert [(claim.id, claim.chapter) for claim in read_ledger(tmp_path).claims] == [
+        ("of-two", "two"),
+        ("of-one", "one"),
+    ]
+    assert len(read_ledger().claims) > 100

@@ -8,16 +8,14 @@ import nbformat
 import pytest
 from pybtex.database import parse_string
 
+from companion.book import claims, toc
+
 BOOK = Path(__file__).parents[2] / "book"
 FOLDED = {"bool", "all", "any", "abs", "min", "max", "sum", "len", "int", "float", "round", "tensor", "bool_", "array"}
 
 
 def read(chapter):
     return nbformat.reads((BOOK / f"{chapter}.ipynb").read_text("utf8"), as_version=4)
-
-
-def real_ledger(ledger):
-    return ledger.read_ledger(BOOK / "claims.yml")
 
 
 # --- measurements are computed ---------------------------------------------------------------------------------------
@@ -71,17 +69,17 @@ def constant_names(trees):
     return bound - rebound
 
 
-def literal_measurements(sources, ledger):
+def literal_measurements(sources):
     """List the calls of `check_claim` whose measurement is written down instead of computed."""
     found, trees = [], []
     for index, source in enumerate(sources):
         plain = "\n".join("pass" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines())
         trees.append(ast.parse(plain))
         bound = constant_names(trees)
-        for call in ledger.calls(source):
+        for call in claims.calls(source):
             if getattr(call.func, "id", getattr(call.func, "attr", "")) != "check_claim":
                 continue
-            values = {"measured": ledger.argument(call, 1, "measured"), "outside": ledger.argument(call, 99, "outside")}
+            values = {"measured": claims.argument(call, 1, "measured"), "outside": claims.argument(call, 99, "outside")}
             found += [
                 f"cell {index}: {name} is {ast.unparse(value)}, which no computation can change"
                 for name, value in values.items()
@@ -96,8 +94,8 @@ def code_sources(notebook):
     return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def test_measurements_are_computed(chapter, ledger):
-    assert literal_measurements(code_sources(read(chapter)), ledger) == []
+def test_measurements_are_computed(chapter):
+    assert literal_measurements(code_sources(read(chapter))) == []
 
 
 @pytest.mark.parametrize(
@@ -120,13 +118,13 @@ def test_measurements_are_computed(chapter, ledger):
         "(y := True)",
     ],
 )
-def test_a_literal_measurement_is_seen(measured, ledger):
+def test_a_literal_measurement_is_seen(measured):
     cells = ["import torch\nd_k = 64\nok = not False", f'%time\ncheck_claim("a", {measured}, "so")']
-    assert len(literal_measurements(cells, ledger)) == 1
+    assert len(literal_measurements(cells)) == 1
     outside = [*cells[:1], f'check_claim("a", x.any(), "so", outside={measured})']
-    assert len(literal_measurements(outside, ledger)) == 1
+    assert len(literal_measurements(outside)) == 1
     by_name = [*cells[:1], f'companion.book.check.check_claim(claim_id="a", evidence="so", measured={measured})']
-    assert len(literal_measurements(by_name, ledger)) == 1
+    assert len(literal_measurements(by_name)) == 1
 
 
 @pytest.mark.parametrize(
@@ -141,9 +139,9 @@ def test_a_literal_measurement_is_seen(measured, ledger):
         "abs(a) < 1",
     ],
 )
-def test_a_computed_measurement_is_let_through(measured, ledger):
+def test_a_computed_measurement_is_let_through(measured):
     cells = ["found = False\nfor row in table:\n    found = True\nok = x > 0\nd_k, width = 64, len(x)"]
-    assert literal_measurements([*cells, f'check_claim("a", {measured}, "so", outside=None)'], ledger) == []
+    assert literal_measurements([*cells, f'check_claim("a", {measured}, "so", outside=None)']) == []
 
 
 # --- each claim is settled once --------------------------------------------------------------------------------------
@@ -159,16 +157,18 @@ ENTRY = {
 }
 
 
-def entry(ledger, **changes):
-    return ledger.Claim(**{**ENTRY, **changes})
+def entry(**changes):
+    return claims.Claim(**{**ENTRY, **changes})
 
 
-def test_each_claim_of_a_finished_chapter_is_settled_once(ledger, chapters):
-    settled = {chapter: ledger.settlements(read(chapter).cells) for chapter in chapters}
-    assert ledger.problems(real_ledger(ledger).claims, settled) == []
+def test_each_claim_of_a_finished_chapter_is_settled_once(chapters):
+    settled = {}
+    for page in chapters:
+        settled.setdefault(toc.chapter(page), []).extend(claims.settlements(read(page).cells))
+    assert claims.problems(claims.read_ledger().claims, settled) == []
 
 
-def test_settlements_are_found_by_function_id_and_source(ledger):
+def test_settlements_are_found_by_function_id_and_source():
     cells = [
         {"cell_type": "markdown", "source": 'check_claim("text", x, "")'},
         {
@@ -177,7 +177,7 @@ def test_settlements_are_found_by_function_id_and_source(ledger):
         },
         {"cell_type": "code", "source": 'cite_claim(claim_id="c", bibkey="k", says="")\ncheck_claim(name, x, "")'},
     ]
-    assert [(item.claim_id, item.function, item.cell, item.bibkey) for item in ledger.settlements(cells)] == [
+    assert [(item.claim_id, item.function, item.cell, item.bibkey) for item in claims.settlements(cells)] == [
         ("a", "check_claim", 1, ""),
         ("b", "cite_claim", 1, "k"),
         ("c", "cite_claim", 2, "k"),
@@ -185,56 +185,59 @@ def test_settlements_are_found_by_function_id_and_source(ledger):
     ]
 
 
-def test_a_claim_that_is_not_settled_or_twice_or_unknown_is_seen(ledger):
-    claims = [entry(ledger), entry(ledger, id="other", chapter="two"), entry(ledger, id="gone", dropped="No use.")]
-    once = ledger.Settlement("a-b", "check_claim", 3)
-    assert ledger.problems(claims, {"one": [once]}) == []
-    assert ledger.problems(claims, {"one": []}) == ["a-b is not settled, though its chapter one is finished"]
-    again = ledger.Settlement("a-b", "cite_claim", 5)
-    assert ledger.problems(claims, {"one": [once], "three": [again]}) == [
+def test_a_claim_that_is_not_settled_or_twice_or_unknown_is_seen():
+    entries = [entry(), entry(id="other", chapter="two"), entry(id="gone", dropped="No use.")]
+    once = claims.Settlement("a-b", "check_claim", 3)
+    assert claims.problems(entries, {"one": [once]}) == []
+    assert claims.problems(entries, {"one": []}) == ["a-b is not settled, though its chapter one is finished"]
+    again = claims.Settlement("a-b", "cite_claim", 5)
+    assert claims.problems(entries, {"one": [once], "three": [again]}) == [
         "a-b is settled more than once: one, cell 3; three, cell 5"
     ]
-    unknown = [once, ledger.Settlement("a-c", "check_claim", 4), ledger.Settlement("", "cite_claim", 6)]
-    assert ledger.problems(claims, {"one": unknown}) == [
+    unknown = [once, claims.Settlement("a-c", "check_claim", 4), claims.Settlement("", "cite_claim", 6)]
+    assert claims.problems(entries, {"one": unknown}) == [
         "one, cell 4: check_claim names a-c, which is not in the ledger",
         "one, cell 6: cite_claim takes the claim's id as a literal text",
     ]
-    dropped = [once, ledger.Settlement("gone", "cite_claim", 7)]
-    assert ledger.problems(claims, {"one": dropped}) == ["gone is dropped, but settled in one, cell 7"]
+    dropped = [once, claims.Settlement("gone", "cite_claim", 7)]
+    assert claims.problems(entries, {"one": dropped}) == ["gone is dropped, but settled in one, cell 7"]
 
 
 # --- the file --------------------------------------------------------------------------------------------------------
 
 
-def text_of(*entries, total=3):
-    lines = [f"total: {total}", "documents: 5", "claims:"]
+def text_of(*entries):
+    """Write entries as the file of a chapter."""
+    lines = []
     for number, changes in enumerate(entries):
-        fields = {**ENTRY, "id": f"e{number}", **changes}
+        fields = {name: value for name, value in {**ENTRY, "id": f"e{number}", **changes}.items() if name != "chapter"}
         lines.append("- {" + ", ".join(f"{key}: {value}" for key, value in fields.items() if value is not None) + "}")
     return "\n".join(lines)
 
 
-def test_the_ledger_is_complete(ledger):
-    assert real_ledger(ledger).claims
+def test_the_ledger_is_complete():
+    assert claims.read_ledger().claims
 
 
-def test_a_good_ledger_is_read(ledger):
+def test_a_good_ledger_is_read():
     conditions = {"verdict": "holds-with-conditions", "conditions": "Small x."}
-    found = ledger.parse_ledger(text_of({}, conditions, {"verdict": "wrong", "correct": "R."}))
-    assert [claim.conditions for claim in found.claims] == ["", "Small x.", ""]
+    found = claims.parse_claims(text_of({}, conditions, {"verdict": "wrong", "correct": "R."}), "one")
+    assert [claim.conditions for claim in found] == ["", "Small x.", ""]
+    assert {claim.chapter for claim in found} == {"one"}
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"evidence": None}, "entry e0 of the ledger has no field evidence"),
-        ({"remark": "x"}, "an unknown field remark"),
-        ({"claim": "''"}, "an empty claim"),
-        ({"id": "Not_So"}, "id 'Not_So', which is not lower-case words"),
-        ({"verdict": "true-ish"}, "verdict 'true-ish', which is none of holds"),
-        ({"kind": "guess"}, "kind 'guess', which is none of math"),
-        ({"documents": 6}, "documents 6, which is not a number from 1 to 5"),
-        ({"documents": "true"}, "documents True, which is not a number"),
+        ({"evidence": None}, "claims of one, entry e0: a claim has id, claim, verdict, kind, documents, evidence"),
+        ({"evidence": None}, "this one misses evidence"),
+        ({"remark": "x"}, "has an unknown remark"),
+        ({"claim": "''"}, "claim is a text: got ''"),
+        ({"id": "Not_So"}, "id is lower-case words joined by hyphens: got 'Not_So'"),
+        ({"verdict": "true-ish"}, "verdict is one of holds, holds-with-conditions, wrong"),
+        ({"kind": "guess"}, "kind is one of math, measurement, code, history-fact, opinion: got 'guess'"),
+        ({"documents": 6}, "documents is a number from 1 to 5: got 6"),
+        ({"documents": "true"}, "documents is a number from 1 to 5: got True"),
         ({"verdict": "holds-with-conditions"}, "verdict holds-with-conditions, which needs conditions"),
         ({"verdict": "wrong"}, "verdict wrong, which needs correct"),
         ({"verdict": "outdated"}, "verdict outdated, which needs correct"),
@@ -242,26 +245,33 @@ def test_a_good_ledger_is_read(ledger):
         ({"conditions": "C."}, "verdict holds, which has no conditions"),
     ],
 )
-def test_an_entry_that_is_not_complete_is_refused(ledger, changes, message):
+def test_an_entry_that_is_not_complete_is_refused(changes, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        ledger.parse_ledger(text_of(changes))
+        claims.parse_claims(text_of(changes), "one")
 
 
-def test_a_ledger_with_a_doubled_entry_or_too_many_is_refused(ledger):
-    with pytest.raises(ValueError, match=r"one entry in the ledger: got two of same\. Remove one"):
-        ledger.parse_ledger(text_of({"id": "same"}, {"id": "same"}))
+def test_an_entry_without_an_id_is_named_by_its_line():
+    with pytest.raises(ValueError, match=r"claims of one, line 2: .*this one misses id"):
+        claims.parse_claims(text_of({}, {"id": None}), "one")
+
+
+def test_a_ledger_with_a_doubled_entry_or_too_many_is_refused():
+    with pytest.raises(ValueError, match=r"the ledger: each entry has a name of its own: got same twice"):
+        claims.ledger([entry(id="same"), entry(id="same", chapter="two")])
     with pytest.raises(ValueError, match="at most total=1 entries: got 2"):
-        ledger.parse_ledger(text_of({}, {}, total=1))
-    with pytest.raises(ValueError, match="a mapping of total, documents and claims"):
-        ledger.parse_ledger("- {id: a}")
+        claims.ledger([entry(), entry(id="other")], total=1)
+    with pytest.raises(ValueError, match="claims of one: the file is a list of entries"):
+        claims.parse_claims("claims: []", "one")
 
 
-def test_counts_are_by_chapter_and_verdict(ledger):
-    found = ledger.parse_ledger(text_of({}, {"chapter": "two"}, {"verdict": "wrong", "correct": "R."}, total=9))
+def test_counts_are_by_chapter_and_verdict():
+    found = claims.ledger(
+        [entry(id="a"), entry(id="b", chapter="two"), entry(id="c", verdict="wrong", correct="R.")], total=9
+    )
     words = ("total", "documents", "all", "holds", "one", "one holds", "one wrong", "two wrong")
-    assert [ledger.count(found, word) for word in words] == [9, 5, 3, 2, 2, 1, 1, 0]
+    assert [claims.count(found, word) for word in words] == [9, 5, 3, 2, 2, 1, 1, 0]
     with pytest.raises(ValueError, match=r"a chapter \(one, two\).*got 'three'"):
-        ledger.count(found, "three holds")
+        claims.count(found, "three holds")
 
 
 # --- sources ---------------------------------------------------------------------------------------------------------
@@ -314,8 +324,8 @@ def test_each_source_can_be_found():
     assert [problem for key, entry in entries.items() for problem in locator_problems(key, dict(entry.fields))] == []
 
 
-def test_each_cited_source_is_in_the_bibliography(chapter, ledger):
-    cited = [item for item in ledger.settlements(read(chapter).cells) if item.function == "cite_claim"]
+def test_each_cited_source_is_in_the_bibliography(chapter):
+    cited = [item for item in claims.settlements(read(chapter).cells) if item.function == "cite_claim"]
     assert [item for item in cited if item.bibkey not in bibliography()] == []
 
 
@@ -358,7 +368,7 @@ def test_a_source_that_can_be_found_is_let_through(fields):
 BOX = re.compile(r"^(?P<fence>:{3,}|`{3,})\{admonition\} (?P<title>.+)\n(?P<options>(?::[\w-]+:.*\n)+)", re.MULTILINE)
 
 
-def box_problems(claims, texts):
+def box_problems(entries, texts):
     """Hold the boxes *Often said, not so* of finished chapters to the claims that are wrong or outdated."""
     found, boxes = [], {}
     for chapter, text in texts.items():
@@ -373,33 +383,35 @@ def box_problems(claims, texts):
         found += [
             f"{chapter}: not-so-{name} is not an admonition `Often said, not so` of class often-said" for name in named
         ]
-    false = {claim.id: claim for claim in claims if claim.verdict in ("wrong", "outdated") and not claim.dropped}
+    false = {claim.id: claim for claim in entries if claim.verdict in ("wrong", "outdated") and not claim.dropped}
     found += [f"not-so-{name} has no claim that is wrong or outdated" for name in boxes if name not in false]
     found += [f"{name} has {len(where)} boxes" for name, where in boxes.items() if len(where) > 1]
     found += [f"{claim.id} has no box" for claim in false.values() if claim.chapter in texts and claim.id not in boxes]
     return found
 
 
-def test_each_wrong_claim_has_its_box(ledger, chapters):
-    texts = {chapter: (BOOK / f"{chapter}.md").read_text("utf8") for chapter in chapters}
-    assert box_problems(real_ledger(ledger).claims, texts) == []
+def test_each_wrong_claim_has_its_box(chapters):
+    texts = {}
+    for page in chapters:
+        texts[toc.chapter(page)] = texts.get(toc.chapter(page), "") + (BOOK / f"{page}.md").read_text("utf8")
+    assert box_problems(claims.read_ledger().claims, texts) == []
 
 
 def box(name, *, title="Often said, not so", kind="often-said"):
     return f"Text.\n\n:::{{admonition}} {title}\n:class: {kind}\n:name: {name}\nIt is said.\n:::\n"
 
 
-def test_a_box_without_its_claim_and_a_claim_without_its_box_are_seen(ledger):
-    claims = [entry(ledger, verdict="wrong", correct="R."), entry(ledger, id="fine")]
+def test_a_box_without_its_claim_and_a_claim_without_its_box_are_seen():
+    entries = [entry(verdict="wrong", correct="R."), entry(id="fine")]
     good = box("not-so-a-b")
-    assert box_problems(claims, {"one": good}) == []
-    assert box_problems(claims, {"two": ""}) == []
-    assert box_problems(claims, {"one": "Text."}) == ["a-b has no box"]
-    assert box_problems(claims, {"one": good + box("not-so-fine")}) == [
+    assert box_problems(entries, {"one": good}) == []
+    assert box_problems(entries, {"two": ""}) == []
+    assert box_problems(entries, {"one": "Text."}) == ["a-b has no box"]
+    assert box_problems(entries, {"one": good + box("not-so-fine")}) == [
         "not-so-fine has no claim that is wrong or outdated"
     ]
-    assert box_problems(claims, {"one": good + good}) == ["a-b has 2 boxes"]
+    assert box_problems(entries, {"one": good + good}) == ["a-b has 2 boxes"]
     form = "one: not-so-a-b is not an admonition `Often said, not so` of class often-said"
-    assert box_problems(claims, {"one": box("not-so-a-b", title="Note")}) == [form, "a-b has no box"]
-    assert box_problems(claims, {"one": box("not-so-a-b", kind="tip")}) == [form, "a-b has no box"]
-    assert box_problems(claims, {"one": good + box("other")}) == ["one: a box has no name not-so-<claim>"]
+    assert box_problems(entries, {"one": box("not-so-a-b", title="Note")}) == [form, "a-b has no box"]
+    assert box_problems(entries, {"one": box("not-so-a-b", kind="tip")}) == [form, "a-b has no box"]
+    assert box_problems(entries, {"one": good + box("other")}) == ["one: a box has no name not-so-<claim>"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from companion.book import colab, notebooks, toc
+from companion.book import colab, notebooks, stable, toc
 
 BOOK = Path(__file__).parents[2] / "book"
 MOST_LINES = 15
@@ -298,7 +298,7 @@ def test_text_printed_in_pieces_is_one_output():
     pieces = [("stdout", "a\n"), ("stderr", "!\n"), ("stdout", "b\n")]
     outputs = [new.new_output("stream", name=name, text=text) for name, text in pieces]
     shown = new.new_output("display_data", {"text/plain": "figure"})
-    merged = notebooks._merge_streams([*outputs, shown, outputs[0]])
+    merged = stable._merge_streams([*outputs, shown, outputs[0]])
     assert [output.get("text", "figure") for output in merged] == ["a\nb\n", "!\n", "figure", "a\n"]
 
 

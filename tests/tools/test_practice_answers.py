@@ -8,7 +8,7 @@ from torch import Tensor
 
 from companion.practice.checker import check
 from companion.practice.compare import TOLERANCE
-from companion.practice.inputs import ChunkStream
+from companion.practice.random_inputs import ChunkStream
 from tests.tools.practice import ALL, BY_NAME, wanted
 from tests.tools.right_answers import ALTERNATIVES
 

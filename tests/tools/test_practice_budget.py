@@ -9,7 +9,7 @@ from companion.practice import check_exercise, exercises, limits
 from companion.practice.budget import Budget, Cost, CostMeter
 from companion.practice.checker import check, run_cases
 from companion.practice.definition import Case, Mistake
-from companion.practice.inputs import ChunkStream
+from companion.practice.random_inputs import ChunkStream
 from tests.tools.practice import BY_NAME, one_line, refused, toy
 
 pytestmark = pytest.mark.usefixtures("fresh")

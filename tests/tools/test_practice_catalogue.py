@@ -5,7 +5,7 @@ import html.parser
 import pytest
 import torch
 
-from companion import exercises as book
+from companion import practice as book
 from companion.practice import (
     check_exercise,
     exercises,

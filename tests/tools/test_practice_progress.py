@@ -1,122 +1,226 @@
-"""What is solved, tried and open: as a table, and kept in a file."""
+"""The page of what is missing as it is built: counts and links of a small book, and what it refuses."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
-import torch
 
-from companion.practice import check_exercise, keep_progress, progress, status
-from companion.practice.checker import WrongAnswer
-from tests.tools.practice import BY_NAME
+from companion.book import drills as tool
+from companion.book.drills import read_drills
+from companion.book.topics import TOPICS
+from companion.book.vocabulary import vocabulary_script
+from tests.tools.small import SmallBook, notebook, plain
 
-pytestmark = pytest.mark.usefixtures("fresh")
+ROOT = Path(__file__).parents[2]
+INDEX = """# Home
+
+```{toctree}
+one/index
+quiz
+```
+
+```{practice-place} desk
+Without a script.
+```
+
+```{practice-table}
+```
+
+```{practice-lists}
+```
+
+## Index
+
+```{question-index}
+```
+"""
+QUESTION = """
+::::{{interview-question}} Why is $\\sqrt{{d_k}}$ there, and what does {{ref}}`sec-one` say?
+:name: {name}
+:kind: derive
+:level: {level}
+:topic: attention
+:evidence: sec-one
+:::{{short}}
+Short.
+:::
+:::{{full}}
+Full.
+:::
+:::{{follow-ups}}
+1. **And?** So.
+:::
+:::{{common-mistake}}
+Wrong.
+:::
+::::
+"""
+ONE = """# One
+
+(sec-one)=
+## A section
+
+(exr-scores)=
+## A drill
+""" + "".join(QUESTION.format(name=name, level=level) for name, level in (("q-hard", 3), ("q-easy", 1)))
+ITEMS = """
+- id: quiz-which
+  topic: training
+  level: 2
+  kind: choice
+  question: |
+    Which *one* holds?
+
+    Think of {ref}`sec-one`.
+  link: sec-one
+  options:
+  - {text: The first., right: true, why: It does.}
+  - {text: The second., why: No.}
+  - {text: The third., why: No.}
+"""
+DRILLS = [
+    {"name": "scores", "title": "Write the scores", "topic": "attention", "tier": 1, "kind": "write", "minutes": 10}
+]
 
 
-def test_status_is_a_table_by_chapter(capsys):
-    check_exercise("scaled-scores", BY_NAME["scaled-scores"].reference)
-    with pytest.raises(WrongAnswer):
-        check_exercise("causal-mask", lambda t_q, t_k: torch.ones(t_q, t_k))
-    capsys.readouterr()
-    status()
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "history: 0 of 7 solved"
-    lines = lines[8:]
-    assert lines[0] == "attention: 1 of 9 solved"
-    assert lines[1] == "  solved  scaled-scores          Compute the scaled scores"
-    assert lines[2] == "  open    softmax-stable         Write a softmax that survives large scores"
-    assert lines[3] == "  tried   causal-mask            Build a causal mask"
-    assert lines[-1] == 'Not kept: keep_progress("progress.json") keeps it in that file.'
+def drill(**change):
+    return [DRILLS[0] | change]
 
 
-def test_status_shows_one_chapter_where_one_is_asked_for(capsys):
-    status("multi-head")
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "multi-head: 0 of 7 solved"
-    assert lines[1] == "  open    split-heads         Cut features into heads"
-    assert len(lines) == 1 + 7 + 1
-    status()
-    assert {"attention: 0 of 9 solved", "multi-head: 0 of 7 solved"} <= set(capsys.readouterr().out.splitlines())
-    with pytest.raises(ValueError, match="a chapter with exercises is asked for: got 'multihead'"):
-        status("multihead")
-
-
-def test_progress_is_kept_in_a_file_that_people_can_read(tmp_path, capsys):
-    path = tmp_path / "progress.json"
-    check_exercise("scaled-scores", BY_NAME["scaled-scores"].reference)
-    keep_progress(path)
-    assert json.loads(path.read_text()) == {"exercises": {"scaled-scores": "solved"}}
-    with pytest.raises(WrongAnswer):
-        check_exercise("causal-mask", lambda t_q, t_k: torch.ones(t_q, t_k))
-    assert path.read_text() == (
-        '{\n  "exercises": {\n    "causal-mask": "tried",\n    "scaled-scores": "solved"\n  }\n}\n'
-    )
-    assert [p.name for p in tmp_path.iterdir()] == ["progress.json"]
-    capsys.readouterr()
-    status()
-    assert capsys.readouterr().out.splitlines()[-1] == f"Kept in {path}."
-
-
-def test_progress_is_joined_with_the_file_and_never_goes_back(tmp_path, fresh):
-    path = tmp_path / "progress.json"
-    path.write_text('{"exercises": {"attention": "solved", "causal-mask": "tried", "from-a-later-book": "solved"}}')
-    fresh.record("causal-mask", "solved")
-    fresh.record("attention", "tried")
-    keep_progress(str(path))
-    states = json.loads(path.read_text())["exercises"]
-    assert states == {"attention": "solved", "causal-mask": "solved", "from-a-later-book": "solved"}
-    assert fresh.state("attention") == "solved"
-    fresh.record("attention", "tried")
-    assert fresh.state("attention") == "solved"
-
-
-def test_a_solved_exercise_stays_solved(fresh):
-    fresh.record("attention", "solved")
-    fresh.record("attention", "tried")
-    assert fresh.state("attention") == "solved"
-
-
-def test_two_notebooks_can_keep_one_file(tmp_path):
-    one, other = progress.Progress(), progress.Progress()
-    one.keep(tmp_path / "p.json")
-    other.keep(tmp_path / "p.json")
-    one.record("attention", "solved")
-    other.record("causal-mask", "tried")
-    assert json.loads((tmp_path / "p.json").read_text())["exercises"] == {
-        "attention": "solved",
-        "causal-mask": "tried",
+def small(folder, *, drills=DRILLS, items=ITEMS, index=INDEX, topic="training"):
+    texts = {
+        "book/index.md": index,
+        "book/quiz.md": "# Quiz\n\n```{quiz}\n```\n",
+        "book/one/index.ipynb": notebook(ONE),
+        f"companion/chapters/{topic}/quiz.yml": items,
+        "book/interview/drills.json": json.dumps(drills),
     }
+    return SmallBook(folder, ["progress_page"], texts)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    book = small(tmp_path_factory.mktemp("book"))
+    assert book.warnings() == []
+    return book.html("index")
+
+
+def test_the_table_counts_each_kind_of_each_topic_and_links_to_it(built):
+    table = re.search(r'<table class="progress-table">.*?</table>', built, re.DOTALL)[0]
+    rows = [plain(row) for row in re.findall(r"<tr.*?</tr>", table, re.DOTALL)]
+    assert rows == [
+        "Topic Questions Quiz items Drills",
+        "Attention 2 none 1",
+        "Training none 1 none",
+        "All 2 1 1",
+    ]
+    assert re.findall(r'href="([^"]+)"', table) == [
+        "#missing-attention",
+        "#index-attention",
+        "#missing-attention",
+        "#missing-training",
+        "quiz.html#quiz-topic-training",
+    ]
+    assert 'id="index-attention"' in built
+
+
+def test_the_lists_hold_each_piece_once_the_easy_ones_first_and_no_link_in_a_link(built):
+    lists = built[built.index('<div class="progress-lists">') : built.index("Index<")]
+    pieces = re.findall(
+        r'<li class="progress-piece" data-kind="(\w+)" data-name="([\w-]+)">(.*?)</li>', lists, re.DOTALL
+    )
+    assert [(kind, name, re.findall(r'href="([^"]+)"', text)) for kind, name, text in pieces] == [
+        ("question", "q-easy", ["one/index.html#q-easy"]),
+        ("question", "q-hard", ["one/index.html#q-hard"]),
+        ("drill", "scores", ["one/index.html#exr-scores"]),
+        ("item", "quiz-which", ["quiz.html#quiz-which"]),
+    ]
+    words = [plain(text) for _, _, text in pieces]
+    assert words[0].endswith("say? basic")
+    assert r"\(\sqrt{d_k}\)" in words[0]
+    assert words[2:] == ["Write the scores warm-up", "Which one holds? solid"]
+    folds = re.findall(r'<details class="progress-topic" ([^>]*)>', lists)
+    assert [re.search(r'data-title="([^"]+)"', fold)[1] for fold in folds] == ["Attention", "Training"]
+    assert plain(re.search(r"<summary>.*?</summary>", lists, re.DOTALL)[0]) == "Attention 2 questions, 1 drills"
+
+
+def test_the_scripts_are_loaded_where_they_are_used(built):
+    scripts = re.findall(r'<script defer="defer" src="[^"]*js/([\w-]+\.js)', built)
+    assert scripts[:5] == ["vocabulary.js", "util.js", "dom.js", "store.js", "practice.js"], "shared ones come first"
+    assert sorted(scripts[5:]) == sorted(["questions.js", "progress-file.js", "progress.js"])
+    assert "Without a script." in re.search(r'<div class="progress-desk">.*?</div>', built, re.DOTALL)[0]
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["{", "[]", '"x"', "{}", '{"exercises": []}', '{"exercises": {"attention": "done"}}', '{"exercises": {"a": []}}'],
+    ("drills", "message"),
+    [
+        (None, "drills.json holds the drills: got no such file. Run `make notebooks`."),
+        ("[{", "drills.json is a list of drills: got no JSON"),
+        ({"name": "x"}, "drills.json is a list of drills: got something else."),
+        (drill(tier="1"), "drills.json, drill 1: tier is 1, 2 or 3: got '1'."),
+        (
+            drill(mood="good"),
+            "a drill has name, title, topic, tier, kind, minutes: this one has an unknown mood.",
+        ),
+        (drill(topic="heads"), "drill 1: topic is one of history, attention"),
+        (drill(tier=4), "drill 1: tier is 1, 2 or 3: got 4."),
+        (DRILLS * 2, "drills.json: each entry has a name of its own: got scores twice."),
+    ],
 )
-def test_a_broken_progress_file_is_refused_and_left_alone(tmp_path, text):
-    path = tmp_path / "progress.json"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=r"progress\.json does not .*Name another file, or move this one away"):
-        keep_progress(path)
-    assert path.read_text() == text
-    assert progress.PROGRESS.path is None
+def test_a_file_of_drills_that_breaks_a_rule_is_refused(tmp_path, drills, message):
+    path = tmp_path / tool.DRILLS
+    path.parent.mkdir(parents=True)
+    if drills is not None:
+        path.write_text(drills if isinstance(drills, str) else json.dumps(drills), "utf8")
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_drills(tmp_path)
 
 
-def test_progress_needs_an_existing_folder(tmp_path):
-    for path in (tmp_path / "missing" / "p.json", tmp_path):
-        with pytest.raises(ValueError, match=r"a file in an existing folder: got .*Create the folder first"):
-            keep_progress(path)
+def test_drills_come_by_topic_and_in_a_topic_by_tier(tmp_path):
+    places = (("theory", 1), ("attention", 3), ("attention", 1))
+    rows = [row for topic, tier in places for row in drill(name=f"{topic}-{tier}", topic=topic, tier=tier)]
+    path = tmp_path / tool.DRILLS
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(rows), "utf8")
+    assert [one.name for one in read_drills(tmp_path)] == ["attention-1", "attention-3", "theory-1"]
 
 
-def test_a_file_that_breaks_later_does_not_hide_the_verdict(tmp_path, capsys):
-    keep_progress(tmp_path / "p.json")
-    (tmp_path / "p.json").write_text("broken")
-    check_exercise("scaled-scores", BY_NAME["scaled-scores"].reference)
-    out = capsys.readouterr().out
-    assert "Compute the scaled scores: correct" in out
-    assert "Progress was not saved: a progress file holds JSON" in out
-    with pytest.raises(WrongAnswer, match="You did not scale"):
-        check_exercise("scaled-scores", lambda q, k: q @ k.mT)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"drills": drill(name="nowhere")}, "reference target not found: exr-nowhere"),
+        (
+            {"items": ITEMS.replace("training", "heads"), "topic": "heads"},
+            "heads/quiz.yml, line 2, quiz-which: topic is",
+        ),
+    ],
+)
+def test_what_cannot_be_counted_is_an_error_of_the_build(tmp_path, change, message):
+    assert message in "\n".join(small(tmp_path, **change).warnings())
 
 
-def test_a_state_that_does_not_exist_is_refused(fresh):
-    with pytest.raises(ValueError, match=r"one of open, tried, solved: got 'done'"):
-        fresh.record("attention", "done")
+def test_the_file_of_drills_is_that_of_the_package(tmp_path):
+    stored = ROOT / tool.DRILLS
+    assert stored.read_text("utf8") == tool.drills_text(), "run `make notebooks`"
+    stale = tmp_path / "drills.json"
+    stale.write_text("[]", "utf8")
+    with pytest.raises(ValueError, match="run `make notebooks`"):
+        tool.write_drills(stale, check=True)
+    assert stale.read_text("utf8") == "[]"
+    assert tool.write_drills(stale) == "written"
+    assert tool.write_drills(stale, check=True) == "unchanged"
+    assert stale.read_bytes() == stored.read_bytes()
+
+
+def test_the_words_of_the_scripts_are_those_of_the_pages_and_of_the_package():
+    words = json.loads(re.fullmatch(r"const vocabulary = Object.freeze\((.*)\);\n", vocabulary_script(), re.DOTALL)[1])
+    page = (ROOT / "book" / "interview" / "mock-interview.md").read_text("utf8")
+    ratings = [word.capitalize() for word in re.findall(r"^[0-3], \*(.+)\*$", page, re.MULTILINE)[:4]]
+    assert words.pop("ratings") == ratings == ["No answer", "A part of it", "Right, with gaps", "Right and complete"]
+    assert words.pop("weak") == 1
+    assert words.pop("topics") == TOPICS
+    assert words.pop("levels") == {"1": "basic", "2": "solid", "3": "hard"}
+    assert words.pop("tiers") == {"1": "warm-up", "2": "core", "3": "hard"}
+    assert words.pop("kinds") == ["concept", "derive", "compute", "code", "debug"]
+    assert not words

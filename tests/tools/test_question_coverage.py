@@ -9,6 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from companion.book import questions, toc
+from companion.book.model import LEVELS, QUESTION_KINDS, Question
+from companion.book.questions import read_questions
+from companion.book.topics import TOPICS
+
 BOOK = Path(__file__).parents[2] / "book"
 LEAST = 210
 LEAST_OF_A_TOPIC = 10
@@ -17,17 +22,17 @@ LEAST_OF_A_LEVEL = 35
 MOST_ALIKE = 0.7  # share of equal characters in the words of two questions
 # What the source documents ask, in our words, and the question that answers it: (page, name).
 ASKED = {
-    "derive scaled dot-product attention, and say why it is scaled": ("attention", "q-derive-sdpa"),
-    "why several heads work, and whether one could replace them": ("multi-head", "q-why-multi-head"),
-    "what is better than in an RNN or LSTM, distant tokens above all": ("history", "q-vs-rnn"),
-    "why it should suit long sequences better than an RNN": ("history", "q-long-sequences"),
-    "what self-attention costs": ("complexity", "q-attention-complexity"),
-    "what the heads learn": ("multi-head", "q-what-heads-learn"),
-    "why positions are encoded by sines and cosines": ("positional-encoding", "q-why-sines"),
-    "how gradients are kept from vanishing": ("add-norm", "q-vanishing-all"),
-    "what attention means": ("attention", "q-what-is-attention"),
-    "on which tasks it does well": ("questions-variants", "q-where-good"),
-    "what it cannot do": ("questions-variants", "q-limits"),
+    "derive scaled dot-product attention, and say why it is scaled": ("attention/index", "q-derive-sdpa"),
+    "why several heads work, and whether one could replace them": ("multi-head/index", "q-why-multi-head"),
+    "what is better than in an RNN or LSTM, distant tokens above all": ("history/index", "q-vs-rnn"),
+    "why it should suit long sequences better than an RNN": ("history/index", "q-long-sequences"),
+    "what self-attention costs": ("complexity/index", "q-attention-complexity"),
+    "what the heads learn": ("multi-head/index", "q-what-heads-learn"),
+    "why positions are encoded by sines and cosines": ("positional-encoding/index", "q-why-sines"),
+    "how gradients are kept from vanishing": ("add-norm/index", "q-vanishing-all"),
+    "what attention means": ("attention/index", "q-what-is-attention"),
+    "on which tasks it does well": ("variants/questions", "q-where-good"),
+    "what it cannot do": ("variants/questions", "q-limits"),
 }
 # Words that an answer in full must hold, with its follow-ups: one pattern for each point of the list of points.
 POINTS = {
@@ -89,14 +94,14 @@ def answers(item):
     yield "common mistake", item.common_mistake, item.question
 
 
-def number_problems(questions, cells):
+def number_problems(items, cells):
     """Name the numbers in answers which no cell prints, which are no given sizes, and for which no source is cited."""
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     outputs = ("".join(o.get("text") or o.get("data", {}).get("text/plain", "")) for c in code for o in c["outputs"])
     printed = set(re.findall(r"\d+(?:\.\d+)?", without_separators(" ".join(outputs))))
     given = set(re.findall(r"\d+(?:\.\d+)?", without_separators("\n".join("".join(cell["source"]) for cell in code))))
     found = []
-    for item in questions:
+    for item in items:
         for part, text, asked in answers(item):
             inputs = {number for number, _ in numbers(asked)}
             for number, unit in numbers(text):
@@ -106,8 +111,8 @@ def number_problems(questions, cells):
     return found
 
 
-def everything(questions, chapters):
-    return [item for chapter in chapters for item in questions.read_questions(BOOK / f"{chapter}.ipynb")]
+def everything(chapters):
+    return [item for chapter in chapters for item in read_questions(BOOK / f"{chapter}.ipynb")]
 
 
 def plain(item):
@@ -123,37 +128,37 @@ def alike(items):
     ]
 
 
-def shortages(questions, items):
+def shortages(items):
     """Say of which topic, kind or level there are too few."""
-    topics = [topic for topic in questions.TOPICS if topic != "history" or any(i.topic == "history" for i in items)]
-    bars = dict.fromkeys(topics, LEAST_OF_A_TOPIC) | dict.fromkeys(questions.KINDS, LEAST_OF_A_KIND)
-    bars |= dict.fromkeys(map(str, questions.LEVELS), LEAST_OF_A_LEVEL) | {"total": LEAST}
+    topics = [topic for topic in TOPICS if topic != "history" or any(i.topic == "history" for i in items)]
+    bars = dict.fromkeys(topics, LEAST_OF_A_TOPIC) | dict.fromkeys(QUESTION_KINDS, LEAST_OF_A_KIND)
+    bars |= dict.fromkeys(map(str, LEVELS), LEAST_OF_A_LEVEL) | {"total": LEAST}
     counts = {word: questions.count(items, word) for word in bars}
     return [f"{word}: {counts[word]}, fewer than {bar}" for word, bar in bars.items() if counts[word] < bar]
 
 
-def test_there_are_enough_of_each_topic_kind_and_level(questions, chapters, capsys):
-    items = everything(questions, chapters)
+def test_there_are_enough_of_each_topic_kind_and_level(chapters, capsys):
+    items = everything(chapters)
     with capsys.disabled():
         for name, values in (("topic", "topic"), ("kind", "kind"), ("level", "level")):
             print(f"\nquestions by {name}:", dict(Counter(getattr(item, values) for item in items)), end="")
         print(f"\nquestions in all: {len(items)}")
-    assert shortages(questions, items) == []
+    assert shortages(items) == []
 
 
-def test_every_topic_is_known_and_is_that_of_its_chapter_or_of_the_pages_of_questions(questions, chapters):
-    for item in everything(questions, chapters):
-        assert item.topic in questions.TOPICS, item.name
-        assert item.chapter in ("interview", item.topic) or item.chapter.startswith("questions-"), item.name
+def test_every_topic_is_known_and_is_that_of_its_chapter_or_of_the_pages_of_questions(chapters):
+    for item in everything(chapters):
+        assert item.topic in TOPICS, item.name
+        assert toc.chapter(item.page) in ("interview", item.topic) or item.page.endswith("/questions"), item.name
 
 
-def test_no_two_questions_are_nearly_the_same(questions, chapters):
-    assert alike(everything(questions, chapters)) == []
+def test_no_two_questions_are_nearly_the_same(chapters):
+    assert alike(everything(chapters)) == []
 
 
-def test_a_question_that_stands_twice_is_seen(questions):
+def test_a_question_that_stands_twice_is_seen():
     def ask(name, text):
-        return questions.Question(name, text, "concept", 1, "attention", ("x",), "", "", (), "", "attention")
+        return Question(name, text, "concept", 1, "attention", ("x",), "", "", (), "", "attention")
 
     items = [
         ask("q-one", "Why are the scores divided by $\\sqrt{d_k}$?"),
@@ -161,16 +166,16 @@ def test_a_question_that_stands_twice_is_seen(questions):
         ask("q-three", "What is a mask?"),
     ]
     assert alike(items) == [("q-one", "q-two")]
-    assert f"total: 3, fewer than {LEAST}" in shortages(questions, items)
-    assert f"attention: 3, fewer than {LEAST_OF_A_TOPIC}" in shortages(questions, items)
-    assert f"debug: 0, fewer than {LEAST_OF_A_KIND}" in shortages(questions, items)
-    assert not any(problem.startswith("history") for problem in shortages(questions, items))
+    assert f"total: 3, fewer than {LEAST}" in shortages(items)
+    assert f"attention: 3, fewer than {LEAST_OF_A_TOPIC}" in shortages(items)
+    assert f"debug: 0, fewer than {LEAST_OF_A_KIND}" in shortages(items)
+    assert not any(problem.startswith("history") for problem in shortages(items))
 
 
 @pytest.mark.parametrize("asked", ASKED)
-def test_each_question_of_the_documents_is_answered_with_all_its_points(asked, questions, chapters):
+def test_each_question_of_the_documents_is_answered_with_all_its_points(asked, chapters):
     page, name = ASKED[asked]
-    found = {item.name: item for item in everything(questions, chapters)}
+    found = {item.name: item for item in everything(chapters)}
     assert page in chapters
     item = found[name]
     answers = [text for pair in item.follow_ups for text in pair]
@@ -185,9 +190,9 @@ def test_the_documents_ask_eleven_questions_and_each_has_its_points():
     assert all(len(points) >= 5 for points in POINTS.values())
 
 
-def test_numbers_in_answers_were_computed_or_are_cited(chapter, questions):
+def test_numbers_in_answers_were_computed_or_are_cited(chapter):
     cells = json.loads((BOOK / f"{chapter}.ipynb").read_text("utf8"))["cells"]
-    assert number_problems(questions.read_questions(BOOK / f"{chapter}.ipynb"), cells) == []
+    assert number_problems(read_questions(BOOK / f"{chapter}.ipynb"), cells) == []
 
 
 @pytest.mark.parametrize(
@@ -207,24 +212,20 @@ def test_numbers_in_answers_were_computed_or_are_cited(chapter, questions):
         ("In 12 bytes, in 512 bytes, in 2 MiB.", ["12", "512", "2"]),
     ],
 )
-def test_a_number_that_no_cell_prints_is_seen(questions, answer, problems):
-    assert found_in(questions, short=answer) == [f"q-x, short: {number}" for number in problems]
+def test_a_number_that_no_cell_prints_is_seen(answer, problems):
+    assert found_in(short=answer) == [f"q-x, short: {number}" for number in problems]
 
 
-def found_in(questions, *, short="", full="", follow_ups=(), mistake=""):
-    item = questions.Question(
-        "q-x", "And 768?", "compute", 1, "attention", ("x",), short, full, follow_ups, mistake, "x"
-    )
+def found_in(*, short="", full="", follow_ups=(), mistake=""):
+    item = Question("q-x", "And 768?", "compute", 1, "attention", ("x",), short, full, follow_ups, mistake, "x")
     stream = {"output_type": "stream", "text": ["it-is = 1,024 MiB\n", "0.1235\n"]}
     cells = [{"cell_type": "code", "source": ["d = 4_096"], "outputs": [stream]}]
     return number_problems([item], cells)
 
 
-def test_every_part_of_an_answer_is_held_to_its_numbers(questions):
+def test_every_part_of_an_answer_is_held_to_its_numbers():
     further = (("And for 640?", "For 640 it takes 641."), ("Then?", "Then 642."), ("So?", "1,024 MiB for 768."))
-    assert found_in(
-        questions, short="643.", full="644.", follow_ups=further, mistake='"It is 1,024." No, 645 MiB.'
-    ) == [
+    assert found_in(short="643.", full="644.", follow_ups=further, mistake='"It is 1,024." No, 645 MiB.') == [
         "q-x, short: 643",
         "q-x, full: 644",
         "q-x, follow-up 1: 641",
@@ -233,6 +234,6 @@ def test_every_part_of_an_answer_is_held_to_its_numbers(questions):
     ]
 
 
-def test_a_wrong_number_that_is_quoted_must_be_printed_too(questions):
-    assert found_in(questions, mistake='"It takes 92 MiB." It does not.') == ["q-x, common mistake: 92"]
-    assert found_in(questions, mistake='"It takes 1,024 MiB." It does not.') == []
+def test_a_wrong_number_that_is_quoted_must_be_printed_too():
+    assert found_in(mistake='"It takes 92 MiB." It does not.') == ["q-x, common mistake: 92"]
+    assert found_in(mistake='"It takes 1,024 MiB." It does not.') == []

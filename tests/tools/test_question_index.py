@@ -1,32 +1,17 @@
 """The index of all questions: counts, entries, links, minutes, and what it refuses, in a small book."""
 
-import json
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
-import nbformat
 import pytest
 
-EXTENSIONS = Path(__file__).parents[2] / "book" / "extensions"
-CONFIG = """
-extensions = ["myst_nb", "questions"]
-nb_execution_mode = "off"
-myst_enable_extensions = ["colon_fence", "dollarmath"]
-root_doc = "book/index"
-exclude_patterns = ["_build"]
-html_theme = "basic"
-suppress_warnings = ["config.cache"]
-nitpicky = True
-html_static_path = ["book/assets"]
-"""
+from companion.book import questions
+from tests.tools.small import SmallBook, notebook, plain
+
 INDEX = """# Home
 
 ```{toctree}
-one
-two
+one/index
+two/index
 ```
 
 {question-count}`total` in all, {question-count}`attention 2` of them solid; read in {study-minutes}`read one two`,
@@ -66,54 +51,28 @@ ONE = "# One\n\n" + "word " * 3100 + ask("q-hard", "code", 2, "attention") + ask
 TWO = "# Two\n" + ask("q-math", "compute", 3, "training", r"How large is $\sqrt{d_k}$ in `float16`?")
 
 
-class Small:
+def small(folder, one=ONE, two=TWO, index=INDEX):
     """A book of two notebooks and an index."""
-
-    def __init__(self, folder, one=ONE, two=TWO, index=INDEX):
-        self.folder = folder
-        (folder / "book" / "assets").mkdir(parents=True)
-        (folder / "conf.py").write_text(CONFIG, "utf8")
-        (folder / "_toc.yml").write_text("root: book/index\n", "utf8")
-        (folder / "book" / "index.md").write_text(index, "utf8")
-        for name, text in (("one", one), ("two", two)):
-            self.write(name, text)
-
-    def write(self, name, text):
-        cell = nbformat.v4.new_markdown_cell(text, id="cell-0")
-        made = nbformat.v4.new_notebook(cells=[cell], metadata={"language_info": {"name": "python"}})
-        (self.folder / "book" / f"{name}.ipynb").write_text(json.dumps(made), "utf8")
-
-    def build(self):
-        command = [sys.executable, "-W", "ignore", "-m", "sphinx", "-q", "-n", ".", "_build/html"]
-        environment = os.environ | {"PYTHONPATH": str(EXTENSIONS), "NO_COLOR": "1"}
-        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-        return "\n".join(line for line in done.stderr.splitlines() if re.search("WARNING|ERROR", line))
-
-    def page(self, name="index"):
-        return (self.folder / "_build" / "html" / "book" / f"{name}.html").read_text("utf8")
-
-
-def plain(html):
-    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+    texts = {"book/index.md": index, "book/one/index.ipynb": notebook(one), "book/two/index.ipynb": notebook(two)}
+    return SmallBook(folder, ["questions_page"], texts)
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    book = Small(tmp_path_factory.mktemp("book"))
-    assert book.build() == ""
+    book = small(tmp_path_factory.mktemp("book"))
+    assert book.warnings() == []
     return book
 
 
 def test_roles_count_questions_and_estimate_minutes(built):
-    words = plain(built.page())
+    words = plain(built.html("index"))
     assert (
         "3 in all, 1 of them solid; read in 20 min, answered in 15 min, without the hard ones in 10 min." in words
     )  # 3,100 words at 175 a minute
 
 
 def test_the_table_counts_by_topic_kind_and_level(built):
-    rows = re.findall(r"<tr.*?</tr>", built.page(), re.DOTALL)
+    rows = re.findall(r"<tr.*?</tr>", built.html("index"), re.DOTALL)
     cells = [[plain(cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)] for row in rows]
     assert cells == [
         ["Topic", "concept", "derive", "compute", "code", "debug", "basic", "solid", "hard", "all"],
@@ -124,14 +83,14 @@ def test_the_table_counts_by_topic_kind_and_level(built):
 
 
 def test_each_question_is_an_entry_under_its_topic_the_basic_ones_first(built):
-    page = built.page()
+    page = built.html("index")
     headings = re.findall(r'<h3 class="[^"]*question-heading[^"]*">(.*?)</h3>', page)
     assert headings == ["Attention (2)", "Training (1)"]
     entries = re.findall(r'<li class="([^"]*question-entry[^"]*)">(.*?)</li>', page, re.DOTALL)
     assert [re.search(r'href="([^"]+)"', text)[1] for _, text in entries] == [
-        "one.html#q-easy",
-        "one.html#q-hard",
-        "two.html#q-math",
+        "one/index.html#q-easy",
+        "one/index.html#q-hard",
+        "two/index.html#q-math",
     ]
     assert [" ".join(sorted(name.split())) for name, _ in entries] == [
         "kind-derive level-1 question-entry",
@@ -145,25 +104,25 @@ def test_each_question_is_an_entry_under_its_topic_the_basic_ones_first(built):
 
 
 def test_the_filter_is_loaded_on_the_page_of_the_index_only(built):
-    assert "js/questions.js" in built.page()
-    assert "js/questions.js" not in built.page("one")
+    assert "js/questions.js" in built.html("index")
+    assert "js/questions.js" not in built.html("one/index")
 
 
 def test_the_index_is_made_again_when_a_chapter_changes(tmp_path):
-    book = Small(tmp_path, index="# Home\n\n```{toctree}\none\ntwo\n```\n\n```{question-index}\n```\n")
-    assert book.build() == ""
-    book.write("two", TWO + ask("q-new", "debug", 1, "training"))
-    path = tmp_path / "book" / "two.ipynb"
-    later = path.stat().st_mtime + 10
-    os.utime(path, (later, later))
-    assert book.build() == ""
-    assert "two.html#q-new" in book.page()
+    book = small(tmp_path, index="# Home\n\n```{toctree}\none/index\ntwo/index\n```\n\n```{question-index}\n```\n")
+    assert book.warnings() == []
+    book.write("book/two/index.ipynb", notebook(TWO + ask("q-new", "debug", 1, "training")))
+    assert book.warnings() == []
+    assert "two/index.html#q-new" in book.html("index")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"two": TWO.replace("q-math", "q-easy")}, "q-easy names two questions, in book/one and book/two. Rename one."),
+        (
+            {"two": TWO.replace("q-math", "q-easy")},
+            "of its own: got q-easy in one/index and in two/index. Rename one.",
+        ),
         ({"two": TWO.replace("topic: training", "topic: trains")}, "q-math: topic is one of history, attention"),
         ({"index": INDEX + "{question-count}`atention`\n"}, "a topic, a kind or a level: got 'atention'"),
         ({"index": INDEX + "{question-count}` `\n"}, "questions are counted by total"),
@@ -176,11 +135,11 @@ def test_the_index_is_made_again_when_a_chapter_changes(tmp_path):
     ],
 )
 def test_what_cannot_be_counted_is_an_error_of_the_build(tmp_path, change, message):
-    book = Small(tmp_path, **change)
-    assert message in book.build()
+    book = small(tmp_path, **change)
+    assert message in "\n".join(book.warnings())
 
 
-def test_words_are_counted_without_questions_and_code(questions, tmp_path):
+def test_words_are_counted_without_questions_and_code(tmp_path):
     path = tmp_path / "chapter.md"
     path.write_text(
         "# A title\n\nFour words of text.\n\n```\nnot these\n```\n" + ask("q-x", "code", 1, "theory"), "utf8"
@@ -189,5 +148,5 @@ def test_words_are_counted_without_questions_and_code(questions, tmp_path):
 
 
 @pytest.mark.parametrize(("words", "number"), [("total", 2), ("attention", 2), ("attention 1", 1), ("derive 2", 0)])
-def test_questions_are_counted_by_all_words_said(questions, words, number):
+def test_questions_are_counted_by_all_words_said(words, number):
     assert questions.count(questions.read_questions(ONE), words) == number

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from companion.book.model import Question
+from companion.book.questions import read_questions
+
 BOOK = Path(__file__).parents[2] / "book"
 LEAST_WORDS = 5  # of an answer to a follow-up: fewer give no reason
 # Words that point at something on the page, which a card does not show.
@@ -53,20 +56,18 @@ def bare(item):
     ]
 
 
-def test_no_question_points_at_what_only_its_page_shows(chapter, questions):
-    items = questions.read_questions(BOOK / f"{chapter}.ipynb")
+def test_no_question_points_at_what_only_its_page_shows(chapter):
+    items = read_questions(BOOK / f"{chapter}.ipynb")
     assert [problem for item in items for problem in pointers(item)] == []
 
 
-def test_an_answer_to_a_follow_up_gives_a_reason(chapter, questions):
-    items = questions.read_questions(BOOK / f"{chapter}.ipynb")
+def test_an_answer_to_a_follow_up_gives_a_reason(chapter):
+    items = read_questions(BOOK / f"{chapter}.ipynb")
     assert [problem for item in items for problem in bare(item)] == []
 
 
-def ask(questions, *, question="Why?", short="", full="", follow_ups=(), mistake=""):
-    return questions.Question(
-        "q-x", question, "concept", 1, "attention", ("x",), short, full, follow_ups, mistake, "attention"
-    )
+def ask(*, question="Why?", short="", full="", follow_ups=(), mistake=""):
+    return Question("q-x", question, "concept", 1, "attention", ("x",), short, full, follow_ups, mistake, "attention")
 
 
 @pytest.mark.parametrize(
@@ -87,11 +88,11 @@ def ask(questions, *, question="Why?", short="", full="", follow_ups=(), mistake
         ("Ours began at 2.6.", "Ours"),
     ],
 )
-def test_a_phrase_that_points_at_the_page_is_named_with_question_and_part(questions, text, phrase):
+def test_a_phrase_that_points_at_the_page_is_named_with_question_and_part(text, phrase):
     for part, name in (("question", "question"), ("short", "short"), ("full", "full"), ("mistake", "common mistake")):
-        assert pointers(ask(questions, **{part: text}))[0].startswith(f"q-x, {name}: {phrase!r} (")
+        assert pointers(ask(**{part: text}))[0].startswith(f"q-x, {name}: {phrase!r} (")
     for further in ((text, "It is so for a good reason."), ("Why?", text)):
-        assert pointers(ask(questions, follow_ups=(further,)))[0].startswith(f"q-x, follow-up 1: {phrase!r} (")
+        assert pointers(ask(follow_ups=(further,)))[0].startswith(f"q-x, follow-up 1: {phrase!r} (")
 
 
 @pytest.mark.parametrize(
@@ -102,10 +103,10 @@ def test_a_phrase_that_points_at_the_page_is_named_with_question_and_part(questi
         "Training loss above validation loss. Far above it nothing is gained. It was seen below 0.1.",
     ],
 )
-def test_a_word_that_points_at_nothing_on_the_page_is_let_through(questions, text):
-    assert pointers(ask(questions, full=text)) == []
+def test_a_word_that_points_at_nothing_on_the_page_is_let_through(text):
+    assert pointers(ask(full=text)) == []
 
 
-def test_an_answer_without_a_reason_is_named(questions):
-    item = ask(questions, follow_ups=(("Is it?", "No, it is $2 d$."), ("And so?", "No."), ("Why?", "The mean alone.")))
+def test_an_answer_without_a_reason_is_named():
+    item = ask(follow_ups=(("Is it?", "No, it is $2 d$."), ("And so?", "No."), ("Why?", "The mean alone.")))
     assert bare(item) == ["q-x, follow-up 2: 'No.'", "q-x, follow-up 3: 'The mean alone.'"]

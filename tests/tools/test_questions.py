@@ -6,6 +6,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from companion.book.claims import read_ledger
+from companion.book.model import Question
+from companion.book.questions import read_questions
+
 BOOK = Path(__file__).parents[2] / "book"
 
 GOOD = r"""
@@ -49,9 +53,9 @@ To save time.
 """
 
 
-def test_a_question_is_read(questions):
-    (found,) = questions.read_questions(GOOD, chapter="attention")
-    assert found == questions.Question(
+def test_a_question_is_read():
+    (found,) = read_questions(GOOD, page="attention")
+    assert found == Question(
         name="q-why-scale",
         question=r"Why are the scores divided by $\sqrt{d_k}$?",
         kind="derive",
@@ -62,14 +66,15 @@ def test_a_question_is_read(questions):
         full="$$ \\operatorname{Var} = d_k $$\n\n```python\ntext = ''':::\n:::{short}\n'''\n```",
         follow_ups=(("What if $d_k$ is 1?", "Nothing.\n\nNothing at all."), ("And 2?", "Little.")),
         common_mistake="To save time.",
-        chapter="attention",
+        page="attention",
     )
 
 
-def test_a_file_gives_its_name_to_the_chapter(questions, tmp_path):
-    path = tmp_path / "attention.md"
+def test_a_file_gives_its_name_to_the_page(tmp_path):
+    path = tmp_path / "book" / "attention" / "index.md"
+    path.parent.mkdir(parents=True)
     path.write_text(GOOD, "utf8")
-    assert [found.chapter for found in questions.read_questions(path)] == ["attention"]
+    assert [found.page for found in read_questions(path)] == ["attention/index"]
 
 
 @pytest.mark.parametrize(
@@ -80,14 +85,14 @@ def test_a_file_gives_its_name_to_the_chapter(questions, tmp_path):
         (":topic: attention", ":topic: attention\n:mood: good", "has an unknown mood"),
         (":topic: attention", ":topic: attention\n:topic: masks", "a question has one topic: got two"),
         ("kind: derive", "kind: riddle", "kind is one of concept, derive, compute, code, debug: got 'riddle'"),
-        ("level: 1", "level: 4", "level is 1, 2 or 3: got '4'"),
+        ("level: 1", "level: 4", "level is 1, 2 or 3: got 4"),
         ("level: 1", "level: one", "level is 1, 2 or 3: got 'one'"),
         (
             "name: q-why-scale",
             "name: Why Scale",
-            "a name is q- and lower-case words joined by hyphens: got 'Why Scale'",
+            "name is q- and lower-case words joined by hyphens: got 'Why Scale'",
         ),
-        ("variance, fig", "variance,, fig", "evidence is labels joined by commas"),
+        ("variance, fig", "variance,, fig", "evidence, number 2 is a label, and commas stand between two: got ''"),
         (":::{short}\nBecause of the variance.\n:::\n", "", "a question needs the part short"),
         ("Because of the variance.", "", "a question needs the part short: got none, or an empty one"),
         (
@@ -105,23 +110,23 @@ def test_a_file_gives_its_name_to_the_chapter(questions, tmp_path):
         ("To save time.\n:::\n::::\n", "To save time.\n:::\n", "line 9: this question is not closed by ::::"),
     ],
 )
-def test_a_question_that_is_not_complete_is_refused(questions, old, new, message):
+def test_a_question_that_is_not_complete_is_refused(old, new, message):
     assert old in GOOD
     with pytest.raises(ValueError, match=rf"^text, line 9: .*|^text, line 9.*{re.escape(message)}") as caught:
-        questions.read_questions(GOOD.replace(old, new))
+        read_questions(GOOD.replace(old, new))
     assert message in str(caught.value)
 
 
-def test_two_questions_of_one_name_are_refused(questions, tmp_path):
+def test_two_questions_of_one_name_are_refused(tmp_path):
     path = tmp_path / "attention.md"
     path.write_text(GOOD + GOOD, "utf8")
-    with pytest.raises(ValueError, match=r"attention\.md: 2 questions have the name q-why-scale"):
-        questions.read_questions(path)
+    with pytest.raises(ValueError, match=r"attention\.md: each entry has a name of its own: got q-why-scale twice"):
+        read_questions(path)
 
 
-def test_a_question_that_is_not_closed_is_named_by_its_line(questions):
+def test_a_question_that_is_not_closed_is_named_by_its_line():
     with pytest.raises(ValueError, match="line 2: this question is not closed before the next one"):
-        questions.read_questions("\n::::{interview-question} One?\n:name: q-one\n" + GOOD)
+        read_questions("\n::::{interview-question} One?\n:name: q-one\n" + GOOD)
 
 
 # --- the book --------------------------------------------------------------------------------------------------------
@@ -152,33 +157,33 @@ def test_labels_are_found_in_every_form():
     assert labels(text) == {"sec-x", "box-x", "eq-a", "eq-b", "eq-c", "fig-x"}
 
 
-def test_evidence_that_does_not_exist_is_seen(questions):
-    found = questions.read_questions(GOOD)
+def test_evidence_that_does_not_exist_is_seen():
+    found = read_questions(GOOD)
     assert evidence_problems(found, {"claim-dot-product-variance", "fig-scaling"}) == []
     assert evidence_problems(found, {"fig-scaling"}) == ["q-why-scale: no label claim-dot-product-variance"]
 
 
-def test_each_subject_has_questions(subject, questions):
-    assert questions.read_questions(BOOK / f"{subject}.md")
+def test_each_subject_has_questions(subject):
+    assert read_questions(BOOK / f"{subject}.md")
 
 
-def test_no_two_questions_share_a_name(chapters, questions):
-    names = [item.name for chapter in chapters for item in questions.read_questions(BOOK / f"{chapter}.md")]
+def test_no_two_questions_share_a_name(chapters):
+    names = [item.name for chapter in chapters for item in read_questions(BOOK / f"{chapter}.md")]
     assert sorted(names) == sorted(set(names))
 
 
-def test_source_and_notebook_hold_the_same_questions(chapter, questions, maker):
+def test_source_and_notebook_hold_the_same_questions(chapter, maker):
     stored = nbformat.reads((BOOK / f"{chapter}.ipynb").read_text("utf8"), as_version=4)
     source = maker.fill_numbers(maker.read_source(BOOK / f"{chapter}.md"), stored, chapter)
     text = "\n\n".join(cell.source for cell in source.cells if cell.cell_type == "markdown")
-    found = questions.read_questions(text, chapter=chapter)
-    assert found == questions.read_questions(BOOK / f"{chapter}.ipynb")
+    found = read_questions(text, page=chapter)
+    assert found == read_questions(BOOK / f"{chapter}.ipynb")
     assert "{{" not in str(found)
 
 
-def test_evidence_exists(chapters, questions, ledger):
-    known = {f"claim-{claim.id}" for claim in ledger.read_ledger(BOOK / "claims.yml").claims if not claim.dropped}
-    for page in BOOK.glob("*.md"):
+def test_evidence_exists(chapters):
+    known = {f"claim-{claim.id}" for claim in read_ledger().claims if not claim.dropped}
+    for page in BOOK.rglob("*.md"):
         known |= labels(page.read_text("utf8"))
-    found = [item for chapter in chapters for item in questions.read_questions(BOOK / f"{chapter}.md")]
+    found = [item for chapter in chapters for item in read_questions(BOOK / f"{chapter}.md")]
     assert evidence_problems(found, known) == []

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 import torch
-import yaml
 
 import companion
+from companion.book.claims import read_ledger
+from companion.book.questions import read_book
+from companion.book.quiz import read_quiz
+from tests.tools.small import contents
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
@@ -72,18 +75,20 @@ GOOD = r"""
 
 
 @pytest.fixture
-def read(quiz, tmp_path):
-    """Read a text as the file heads.yml."""
+def read(tmp_path):
+    """Read a text as the items of a chapter heads."""
 
     def read_text(text):
-        path = tmp_path / "heads.yml"
+        path = tmp_path / "companion" / "chapters" / "heads" / "quiz.yml"
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf8")
-        return quiz.read_quiz(tmp_path)
+        (tmp_path / "_toc.yml").write_text("root: book/index\n", "utf8")
+        return read_quiz(tmp_path)
 
     return read_text
 
 
-def test_the_four_kinds_are_read(quiz, read):
+def test_the_four_kinds_are_read(read):
     one, two, three, four = read(GOOD)
     assert [item.kind for item in (one, two, three, four)] == ["choice", "number", "order", "bug"]
     assert [(option.text, option.right) for option in one.options][:2] == [("A width.", True), ("A length.", False)]
@@ -99,16 +104,16 @@ def test_a_repair_takes_the_place_of_the_line_at_fault(read):
 
 
 CASES = [
-    ("id: quiz-one", "id: Quiz One", "line 2, Quiz One: an id is quiz- and lower-case words"),
+    ("id: quiz-one", "id: Quiz One", "line 2, Quiz One: id is quiz- and lower-case words"),
     (
         "topic: heads\n  level: 1",
         "topic: hands\n  level: 1",
-        "a file holds the topic that it is named after: got 'hands'",
+        "a file holds the topic of the chapter that it lies in: got 'hands'",
     ),
     ("level: 1", "level: 4", "line 2, quiz-one: level is 1, 2 or 3: got 4"),
     ("level: 1", "level: true", "level is 1, 2 or 3: got True"),
     ("kind: choice", "kind: riddle", "kind is one of choice, number, order, bug: got 'riddle'"),
-    ("  kind: choice\n", "", "kind is one of choice, number, order, bug: got None"),
+    ("  kind: choice\n", "", "line 2, quiz-one: an item has id, topic, level, kind"),
     ("  link: sec-one\n", "", "this one misses link"),
     ("link: sec-one", "link: eq-one", "link is the label of a claim, a section, a figure or a table: got 'eq-one'"),
     ("link: sec-one", "link: sec one", "link is the label"),
@@ -139,62 +144,66 @@ CASES = [
     ("text: Third", "text: First", "steps differ: two are the same"),
     ("{line: 1, why: A name.}", "{line: 9, why: A name.}", "a line of the listing is from 1 to 5: got 9"),
     ("{line: 1, why: A name.}", "{line: 4, why: A name.}", "a line that is offered is not empty: got line 4"),
-    ("{line: 1, why: A name.}", "{line: one, why: A name.}", "a line of the listing is from 1 to 5: got 'one'"),
+    (
+        "{line: 1, why: A name.}",
+        "{line: one, why: A name.}",
+        "line is the number of a line of the listing, from 1: got 'one'",
+    ),
     ("repair: {line: 2,", "repair: {line: 3,", "the repair mends the line at fault, 2: got line 3"),
-    ('text: "    y = x * 2"', "text: ''", "the text of a repair is a text"),
+    ('text: "    y = x * 2"', "text: ''", "repair, text is a text"),
     ("  shows: z == 4\n", "", "line 35, quiz-four: a bug has"),
-    ("level: 1", "level: 1\n  level: 1", "heads.yml: line 4: the key level stands twice"),
-    ("id: quiz-two", "id: quiz-one", "heads.yml, line 12: the id quiz-one is taken, in heads.yml"),
+    ("level: 1", "level: 1\n  level: 1", "heads/quiz.yml: line 4: the key level stands twice"),
+    ("id: quiz-two", "id: quiz-one", "heads/quiz.yml, line 12, quiz-one: the id is taken, in heads/quiz.yml"),
 ]
 
 
 @pytest.mark.parametrize(("old", "new", "message"), CASES, ids=[case[2][:60] for case in CASES])
 def test_what_breaks_a_rule_is_refused_with_its_place(read, old, new, message):
     assert old in GOOD
-    with pytest.raises(ValueError, match=r"^heads\.yml[:,]") as caught:
+    with pytest.raises(ValueError, match=r"^heads/quiz\.yml[:,]") as caught:
         read(GOOD.replace(old, new, 1))
     assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "id: quiz-one", "[]"])
 def test_a_file_is_a_list(read, text):
-    with pytest.raises(ValueError, match=r"heads\.yml: a file of the quiz is a list of items"):
+    with pytest.raises(ValueError, match=r"heads/quiz\.yml: the file is a list of entries"):
         read(text)
 
 
 def test_an_item_is_a_mapping(read):
-    with pytest.raises(ValueError, match=r"heads\.yml, line 1: an item is a mapping of fields: got 'text'"):
+    with pytest.raises(ValueError, match=r"heads/quiz\.yml, line 1: an item is a mapping of fields: got 'text'"):
         read("- text\n")
 
 
 def test_what_is_not_yaml_is_named_with_its_line(read):
-    with pytest.raises(ValueError, match=r"heads\.yml: .*line 2"):
+    with pytest.raises(ValueError, match=r"heads/quiz\.yml: .*line 2"):
         read("- a: 1\n  b: c: d\n")
 
 
-def test_an_empty_folder_is_refused(quiz, tmp_path):
-    with pytest.raises(ValueError, match=r"holds TOPIC\.yml files: got none"):
-        quiz.read_quiz(tmp_path)
+def test_a_book_without_items_is_refused(tmp_path):
+    (tmp_path / "_toc.yml").write_text("root: book/index\n", "utf8")
+    with pytest.raises(ValueError, match=r"companion/chapters/CHAPTER/quiz\.yml: got no such file"):
+        read_quiz(tmp_path)
 
 
-def test_quiz_and_questions_have_the_same_topics_in_the_same_order(quiz, questions):
-    assert tuple(questions.TOPICS) == quiz.TOPICS
-
-
-def test_topics_come_in_the_order_of_the_book(quiz, tmp_path):
-    for topic in ("zebra", "complexity", "training"):
+def test_topics_come_in_the_order_of_the_book(tmp_path):
+    (tmp_path / "_toc.yml").write_text(contents("book/two-words/index.ipynb", "book/complexity/index.ipynb"), "utf8")
+    for topic in ("zebra", "complexity", "two-words"):
         text = GOOD.replace("topic: heads", f"topic: {topic}").replace("quiz-", f"quiz-{topic}-")
-        (tmp_path / f"{topic}.yml").write_text(text, "utf8")
-    found = dict.fromkeys(item.topic for item in quiz.read_quiz(tmp_path))
-    assert list(found) == ["training", "complexity", "zebra"]
+        path = tmp_path / "companion" / "chapters" / topic.replace("-", "_") / "quiz.yml"
+        path.parent.mkdir(parents=True)
+        path.write_text(text, "utf8")
+    found = dict.fromkeys(item.topic for item in read_quiz(tmp_path))
+    assert list(found) == ["two-words", "complexity", "zebra"]
 
 
 # --- the items of the book -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def items(quiz):
-    return quiz.read_quiz(BOOK / "quiz")
+def items():
+    return read_quiz()
 
 
 @pytest.fixture
@@ -243,9 +252,9 @@ def test_a_listing_is_short_enough_for_the_page(items):
 
 
 def test_each_link_names_a_label_of_the_book(items):
-    text = "\n".join(path.read_text("utf8") for path in BOOK.glob("*.md"))
+    text = "\n".join(path.read_text("utf8") for path in BOOK.rglob("*.md"))
     labels = set(re.findall(r"^\(([\w.-]+)\)=", text, re.MULTILINE)) | set(re.findall(r"\bname: ([\w.-]+)", text))
-    labels |= {f"claim-{entry['id']}" for entry in yaml.safe_load((BOOK / "claims.yml").read_text("utf8"))["claims"]}
+    labels |= {f"claim-{claim.id}" for claim in read_ledger().claims}
     labels |= set(re.findall(r"^:name: ([\w.-]+)", text, re.MULTILINE))
     assert not [f"{item.id}: {item.link}" for item in items if item.link not in labels]
 
@@ -276,14 +285,13 @@ def test_the_right_option_is_not_the_longest_or_the_shortest(items):
         assert len(found) <= 0.5 * len(choices), f"{pick.__name__} gives {len(found)} of {len(choices)}: {found}"
 
 
-def test_no_two_items_and_no_interview_question_say_the_same(items, questions):
+def test_no_two_items_and_no_interview_question_say_the_same(items):
     def plain(text):
         return " ".join(re.sub(r"[^\w\s]", " ", text.lower()).split())
 
     asked = [plain(item.question) for item in items if item.kind in ("choice", "number")]
     assert len(set(asked)) == len(asked)
-    chapters = [path for path in BOOK.glob("*.md") if "{interview-question}" in path.read_text("utf8")]
-    spoken = {plain(question.question) for path in chapters for question in questions.read_questions(path)}
+    spoken = {plain(question.question) for question in read_book()}
     assert len(spoken) > 60
     assert not spoken & set(asked)
 

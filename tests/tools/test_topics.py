@@ -1,14 +1,16 @@
 """Each topic has one name, and no page shows another: not the index, not the quiz, not an interview, not a card."""
 
-import importlib
 import json
 import re
 from pathlib import Path
 
+from companion.book.cards import cards
+from companion.book.questions import read_book
+from companion.book.quiz import read_quiz
 from companion.book.topics import TOPICS, topic_title
 from companion.practice import exercises, plan
 
-BOOK = Path(__file__).parents[2] / "book"
+ROOT = Path(__file__).parents[2]
 
 
 def test_names_differ_and_a_topic_that_the_book_does_not_have_is_named_by_its_key():
@@ -17,30 +19,25 @@ def test_names_differ_and_a_topic_that_the_book_does_not_have_is_named_by_its_ke
     assert topic_title("sparse-experts") == "Sparse experts"
 
 
-def test_the_site_reads_the_names_of_the_package(questions, quiz):
-    assert questions.TOPICS == TOPICS
-    assert list(questions.TOPICS) == list(TOPICS)
-    assert tuple(TOPICS) == quiz.TOPICS
-
-
-def test_nothing_but_the_package_holds_the_names():
-    own = [name for name in TOPICS.values() if "," in name]  # long enough to be nothing else
-    files = [*(BOOK / "extensions").glob("*.py"), *(BOOK / "assets" / "js").glob("*.js")]
-    files += (BOOK.parent / "companion").rglob("*.py")
+def test_nothing_but_its_chapter_holds_the_name_of_a_topic():
+    own = {key: name for key, name in TOPICS.items() if "," in name}  # long enough to be nothing else
+    files = [*(ROOT / "book" / "assets" / "js").glob("*.js"), *(ROOT / "companion").rglob("*.py")]
     assert len(files) > 100
-    found = {path.name for path in files if any(name in path.read_text("utf8") for name in own)}
-    assert found == {"topics.py"}
+    folder = ROOT / "companion" / "chapters"
+    for key, name in own.items():
+        found = [path for path in files if name in path.read_text("utf8")]
+        found = [path for path in found if path.parts[-2:] != ("book", "topics.py")]  # an example in its docstring
+        assert found == [folder / key.replace("-", "_") / "__init__.py"]
 
 
 def test_every_topic_of_a_question_an_item_and_a_drill_has_a_name():
-    stored = json.loads((BOOK / "questions.json").read_text("utf8"))
-    assert stored["topics"].items() <= TOPICS.items()
-    assert {path.stem for path in (BOOK / "quiz").glob("*.yml")} <= TOPICS.keys()
+    assert {question.topic for question in read_book()} <= TOPICS.keys()
+    assert {item.topic for item in read_quiz()} <= TOPICS.keys()
     assert {step.topic for step in plan().steps} <= TOPICS.keys()
 
 
 def test_the_list_of_drills_shows_names():
-    cells = json.loads((BOOK / "exercises.ipynb").read_text("utf8"))["cells"]
+    cells = json.loads((ROOT / "book" / "interview" / "exercises.ipynb").read_text("utf8"))["cells"]
     parts = [part.get("data", {}) for cell in cells for part in cell.get("outputs", [])]
     shown = ["".join(data.get("text/markdown", "")) for data in parts]
     rows = re.findall(r"^\| \d+ \| \{ref\}`exr-[\w-]+` \| ([^|]+) \|", "\n".join(shown), re.MULTILINE)
@@ -48,21 +45,7 @@ def test_the_list_of_drills_shows_names():
     assert set(rows) <= set(TOPICS.values())
 
 
-def test_cards_show_the_name_and_are_tagged_with_the_key(monkeypatch):
-    monkeypatch.syspath_prepend(str(BOOK / "extensions"))
-    made = importlib.import_module("cards").cards(BOOK)
+def test_cards_show_the_name_and_are_tagged_with_the_key():
+    made = cards(ROOT)
     assert {card.fields[0].split(" · ")[0] for card in made} <= set(TOPICS.values())
     assert {card.topic for card in made} <= TOPICS.keys()
-
-
-def test_the_interview_in_a_notebook_offers_asks_and_reports_by_name():
-    interview = MockInterview(number=2, seed=0)
-    assert [box.description for box in interview.topics.boxes.values()] == [
-        topic_title(topic) for topic in dict.fromkeys(question["topic"] for question in interview.questions)
-    ]
-    interview.start()
-    question, _ = interview.steps[0]
-    assert f"({topic_title(question['topic'])}, " in interview.title.value
-    interview.rate(1)
-    interview.finish()
-    assert f">{topic_title(question['topic'])}</td>" in interview.results.value

@@ -13,16 +13,20 @@
   const BOXES = ".bd-article :is(pre, .output, figure, .pst-scrollable-table-container, mjx-container[display='true'])";
   const reach = () => {
     const boxes = [...document.querySelectorAll(BOXES)];
-    const scroll = boxes.map((box) => box.scrollWidth > box.clientWidth + 1
-      && getComputedStyle(box).overflowX !== "visible");
+    const scroll = boxes.map(
+      (box) => box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== "visible",
+    );
     // The theme cuts a formula in a line off where it is wider than the line; one that is cut may scroll.
     const formulas = [...document.querySelectorAll(".bd-article span.math:has(mjx-math)")];
     const width = (e) => e.getBoundingClientRect().width;
     const cut = formulas.map((formula) => width(formula.querySelector("mjx-math")) > width(formula) + 2);
-    boxes.forEach((box, i) => scroll[i] ? box.setAttribute("tabindex", 0) : box.removeAttribute("tabindex"));
+    boxes.forEach((box, i) => {
+      if (scroll[i]) box.setAttribute("tabindex", "0");
+      else box.removeAttribute("tabindex");
+    });
     formulas.forEach((formula, i) => {
       formula.classList.toggle("math-wide", cut[i]);
-      if (cut[i]) formula.setAttribute("tabindex", 0);
+      if (cut[i]) formula.setAttribute("tabindex", "0");
       else formula.removeAttribute("tabindex");
     });
   };
@@ -32,7 +36,8 @@
 
   // Buttons that carry only a drawing get their title as a name that stays when the tooltip takes the title away.
   for (const button of document.querySelectorAll(".bd-header-article :is(a, button)[title]")) {
-    if (!button.textContent.trim() && !button.hasAttribute("aria-label")) button.setAttribute("aria-label", button.title);
+    const title = button.getAttribute("title");
+    if (!button.textContent.trim() && !button.hasAttribute("aria-label")) button.setAttribute("aria-label", title);
   }
 
   // Paper has no folds.
@@ -41,19 +46,31 @@
     opened = [...document.querySelectorAll("details:not([open])")];
     for (const fold of opened) fold.open = true;
   });
-  addEventListener("afterprint", () => { for (const fold of opened) fold.open = false; });
+  addEventListener("afterprint", () => {
+    for (const fold of opened) fold.open = false;
+  });
 
   let waiting = 0;
-  const soon = () => { clearTimeout(waiting); waiting = setTimeout(reach, 400); }; // the theme does it after 300
+  const soon = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(reach, 400);
+  }; // the theme does it after 300
   addEventListener("resize", soon);
   addEventListener("load", () => {
-    const typeset = window.MathJax && window.MathJax.startup && window.MathJax.startup.promise;
+    const typeset = window.MathJax?.startup?.promise;
     Promise.resolve(typeset).then(reach);
   });
   document.addEventListener("toggle", soon, true);
   // A formula that is set later changes the height of the article. This must not put off the others.
   let later = 0;
   const article = document.querySelector(".bd-article");
-  const grown = () => { later = later || setTimeout(() => { later = 0; reach(); }, 400); };
+  const grown = () => {
+    later =
+      later ||
+      setTimeout(() => {
+        later = 0;
+        reach();
+      }, 400);
+  };
   if (article) new ResizeObserver(grown).observe(article);
 })();

@@ -1,157 +1,218 @@
-/* The mock interview: the form that draws questions from the lists on the page, and what it leads to. Everything shown is
- * a copy of what Sphinx wrote into the lists, so links and formulas are right.
- */
+/* The mock interview: asks the drawn questions in turn, shows each answer step by step, and asks for a rating. */
 (() => {
   "use strict";
 
-  const mock = window.mockInterview;
-  const stage = document.querySelector(".mock-stage");
-  const lists = document.querySelector(".mock-lists");
-  if (!mock || !mock.kept || !stage) return;
-  const { h, button, boxes, plural, questions, LEVELS } = mock;
-  const LONGEST = 60; // minutes of a target
-  const KINDS = ["concept", "derive", "compute", "code", "debug"]; // as the index has them
+  const { h, copied, typeset } = dom;
+  const { plural } = util;
+  const { button, ratingField } = session;
+  const { questions, storage } = mock;
+  const root = dom.one(".mock-stage");
+  if (!root) return;
+  const TARGETS = { 1: 2, 2: 4, 3: 6 }; // minutes to think and to say the answer: what we suggest, an assumption
+  const FOLLOW_UP = 0.5; // of the time of its question
+  const PARTS = [
+    ["short", "Show the short answer"],
+    ["full", "Show the whiteboard answer"],
+    ["mistake", "Show the common wrong answer"],
+  ];
 
-  lists.addEventListener("toggle", (event) => {
-    if (!event.target.open) return;
-    if (event.target.matches(".mock-question")) mock.typeset(event.target);
-    else for (const head of event.target.querySelectorAll(":scope > .mock-question > summary")) mock.typeset(head);
-  }, true);
-
-  const POOLS = {
-    all: ["All questions", () => true],
-    new: ["Questions I have not rated yet", (name, ratings) => !ratings[name]],
-    weak: ["Questions to repeat, rated 0 or 1", (name, ratings) => !!ratings[name] && mock.weak(ratings[name])],
-  };
-  const chosen = { topic: null, level: null, kind: null, pool: "all", number: 5 }; // null: all of them
-  let recount = () => {}; // of the form that shows
-  const counted = (key, value) => questions.filter((question) => question[key] === value).length;
-
-  const hold = (list, given, from = 0, before = []) => mock.hold(stage, list, given, report, from, before);
-  const report = (list, done, given) => mock.report(stage, list, done, given, {
-    repeat: (again) => hold(again, { ...given, pool: "again" }),
-    anew: back,
-  });
-
-  function back() {
-    setUp();
-    stage.querySelector(".mock-form input").focus();
-  }
+  dom.one(".mock-lists").addEventListener(
+    "toggle",
+    ({ target }) => {
+      const fold = /** @type {HTMLDetailsElement} */ (target);
+      if (!fold.open) return;
+      if (fold.matches(".mock-question")) typeset(fold);
+      else for (const head of dom.all(":scope > .mock-question > summary", fold)) typeset(head);
+    },
+    true,
+  );
 
   /** The target times: minutes to think for each level, and a button that fills in what we suggest. */
   function targets() {
-    const { target } = mock.kept();
-    const set = h("fieldset", { class: "mock-choices mock-targets" }, h("legend", {}, "Target time for a question, in minutes (empty: none)"));
-    for (const [level, word] of Object.entries(LEVELS)) {
-      set.append(h("label", {}, `${word} `, h("input", {
-        type: "number", name: `target-${level}`, min: 0.1, max: LONGEST, step: "any", value: target[level] ?? "",
-      })));
-    }
-    const fields = [...set.querySelectorAll("input")];
+    const { target } = storage.load();
+    const levels = Object.keys(vocabulary.levels);
+    const fields = levels.map((level) =>
+      h("input", {
+        type: "number",
+        name: `target-${level}`,
+        min: 0.1,
+        max: mockStorage.LONGEST,
+        step: "any",
+        value: target[level] ?? "",
+      }),
+    );
     const fill = (values) => {
-      Object.keys(LEVELS).forEach((level, place) => { fields[place].value = values[level] ?? ""; });
-      set.dispatchEvent(new Event("input", { bubbles: true }));
+      levels.forEach((level, place) => {
+        fields[place].value = values[level] ?? "";
+      });
+      element.dispatchEvent(new Event("input", { bubbles: true }));
     };
-    const suggested = Object.keys(LEVELS).map((level) => mock.TARGETS[level]).join(", ");
-    set.append(h("p", { class: "mock-all" }, button(`Fill in ${suggested}`, () => fill(mock.TARGETS)), button("No target", () => fill({}))));
-    return set;
+    const suggested = levels.map((level) => TARGETS[level]).join(", ");
+    const element = h(
+      "fieldset",
+      { class: "checkboxes mock-targets" },
+      h("legend", {}, "Target time for a question, in minutes (empty: none)"),
+      ...levels.map((level, place) => h("label", {}, `${vocabulary.levels[level]} `, fields[place])),
+      h(
+        "p",
+        {},
+        button(`Fill in ${suggested}`, () => fill(TARGETS)),
+        button("No target", () => fill({})),
+      ),
+    );
+
+    /** The minutes that were typed, or the first field that holds something else. */
+    function read() {
+      const isEmpty = (field) => field.value === "" && !field.validity.badInput;
+      const isBad = (field) =>
+        !isEmpty(field) && !(Number(field.value) >= 0.1 && mockStorage.isTarget(Number(field.value)));
+      const bad = fields.find(isBad);
+      for (const field of fields) field.setAttribute("aria-invalid", String(field === bad));
+      const problem = `Type a target time from 0.1 to ${mockStorage.LONGEST} minutes, or leave it empty.`;
+      if (bad) return { field: bad, problem };
+      const typed = levels.filter((_, place) => !isEmpty(fields[place]));
+      return { value: Object.fromEntries(typed.map((level) => [level, Number(fields[levels.indexOf(level)].value)])) };
+    }
+    return { element, read };
   }
 
-  /** The minutes that were typed, or the field that holds something else. */
-  function typed(form) {
-    const found = {};
-    for (const level of Object.keys(LEVELS)) {
-      const field = form.querySelector(`[name=target-${level}]`);
-      const empty = field.value === "" && !field.validity.badInput;
-      const bad = !empty && !(Number(field.value) >= 0.1 && Number(field.value) <= LONGEST);
-      field.setAttribute("aria-invalid", String(bad));
-      if (bad) return { field };
-      if (!empty) found[level] = Number(field.value);
-    }
-    return { found };
+  const repeats = ({ pool }) => pool === "weak" || pool === "again";
+
+  function about(report) {
+    const topics = report.topics.length === 1 ? mock.title(report.topics[0]) : plural(report.topics.length, "topic");
+    return `${plural(report.questions, "question")}, ${topics}${repeats(report) ? ", repeated" : ""}`;
   }
 
-  function setUp() {
-    const { ratings, session } = mock.kept();
-    const kinds = KINDS.filter((kind) => counted("kind", kind));
-    const pool = h("select", { name: "pool" });
-    for (const [value, [text]] of Object.entries(POOLS)) {
-      pool.append(h("option", { value, selected: chosen.pool === value }, text));
-    }
-    const number = h("input", { type: "number", name: "number", min: 1, max: questions.length, value: chosen.number });
-    const told = h("p", { role: "status", class: "mock-told" });
-    const form = h("form", { class: "mock-form", novalidate: true, "aria-label": "The interview you want" },
-      boxes("Topics", "topic", mock.topics.map(([topic, title]) => [topic, `${title} (${counted("topic", topic)})`]), chosen.topic, "topics"),
-      boxes("Levels", "level", Object.entries(LEVELS).map(([level, word]) => [level, `${word} (${counted("level", level)})`]), chosen.level),
-      boxes("Kinds", "kind", kinds.map((kind) => [kind, `${kind} (${counted("kind", kind)})`]), chosen.kind),
-      targets(),
-      h("p", {}, h("label", {}, "Draw from ", pool)),
-      h("p", {}, h("label", {}, "Number of questions ", number)),
-      told,
-      h("p", {}, h("button", { type: "submit", class: "mock-button mock-main" }, "Start the interview")));
-    const fitting = () => {
-      for (const group of ["topic", "level", "kind"]) {
-        chosen[group] = [...form.querySelectorAll(`[name=${group}]:checked`)].map((box) => box.value);
-      }
-      chosen.pool = pool.value;
-      chosen.number = number.value;
-      const { ratings: now } = mock.kept(); // another page may have rated since
-      return questions.filter((question) => ["topic", "level", "kind"].every((g) => chosen[g].includes(question[g]))
-        && POOLS[chosen.pool][1](question.name, now));
+  const start = session.startView({
+    root,
+    noun: "question",
+    name: "mock-form",
+    label: "The interview you want",
+    prefix: "",
+    groups: [
+      { key: "topic", legend: "Topics", options: mock.questionTopics, all: "topics" },
+      { key: "level", legend: "Levels", options: Object.entries(vocabulary.levels) },
+      {
+        key: "kind",
+        legend: "Kinds",
+        options: vocabulary.kinds
+          .filter((kind) => questions.some((question) => question.kind === kind))
+          .map((kind) => [kind, kind]),
+      },
+    ],
+    pieces: questions,
+    rated: () => storage.load().ratings,
+    isWeak: (entry) => practice.state(entry) === "weak",
+    number: 5,
+    needs: "one topic, one level and one kind",
+    submit: "Start the interview",
+    extra: targets,
+    begin(drawn, pool, target) {
+      storage.save({ target });
+      hold(drawn, { pool, target });
+    },
+    unfinished() {
+      const { session: open } = storage.load();
+      if (!open) return null;
+      const list = open.names.map((name) => storage.byName.get(name));
+      const { index } = mockStorage.stepsOf(list)[open.index];
+      return {
+        label: "An interview in progress",
+        words: `You have an interview in progress, at question ${index + 1} of ${list.length}, with ${plural(open.done.length, "rating")}.`,
+        resume: () => hold(list, open, open.index, open.done),
+        discard: () => storage.save({ session: null }),
+      };
+    },
+    history: () =>
+      session.historyTable(
+        "Past interviews",
+        "Your last interviews, averages from 0 to 3",
+        ["Interview", "Ratings", "Average", "Time"],
+        storage.load().history,
+        (report) => [about(report), String(report.rated), report.mean.toFixed(1), session.minutesUsed(report)],
+      ),
+    forget: "Forget my ratings and past interviews",
+    clear: () => storage.save({ ratings: {}, history: {} }),
+  });
+
+  /** Ask the questions in turn, each followed by its follow-ups; `from` is a step, and `before` what was done before it. */
+  function hold(list, { pool, target: given }, from = 0, before = []) {
+    const steps = mockStorage.stepsOf(list);
+    const target = util.isObject(given) ? given : {};
+    /** Seconds that the reader wants to take for a step, or 0. */
+    const limit = ({ question, at }) => 60 * (target[question.level] ?? 0) * (at < 0 ? 1 : FOLLOW_UP);
+    const rated = (index, rating, seconds) => ({ ...steps[index], index, rating, seconds, limit: limit(steps[index]) });
+    const done = before.map(([index, rating, seconds]) => rated(index, rating, seconds));
+    const end = () => {
+      storage.save({ session: null });
+      mockReport.show(root, list, done, pool, {
+        repeat: (again) => hold(again, { pool: "again", target }),
+        anew: start.back,
+      });
     };
-    const tell = () => { told.textContent = `${plural(fitting().length, "question")} to draw from.`; };
-    form.addEventListener("input", tell);
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      const fit = fitting();
-      const wanted = Number(number.value);
-      const { found: target, field } = typed(form);
-      const bad = !Number.isInteger(wanted) || wanted < 1 || wanted > questions.length;
-      number.setAttribute("aria-invalid", String(bad));
-      if (bad) {
-        told.textContent = `Type how many questions you want: a whole number from 1 to ${questions.length}.`;
-        number.focus();
-      } else if (field) {
-        told.textContent = `Type a target time from 0.1 to ${LONGEST} minutes, or leave it empty.`;
-        field.focus();
-      } else if (fit.length) {
-        mock.keep({ target });
-        hold(mock.drawn(fit, wanted), { pool: chosen.pool, target });
-      } else told.textContent = "No question fits: choose at least one topic, one level and one kind, or draw from all.";
-    });
-    mock.show(stage, ...(session ? [unfinished(session)] : []), form, ...progress(ratings));
-    recount = tell;
-    tell();
+    const ask = (index) => {
+      if (index >= steps.length) return end();
+      const rows = done.map((one) => [one.index, one.rating, one.seconds]);
+      storage.save({ session: { names: list.map(({ name }) => name), index, done: rows, pool, target } });
+      return step(index);
+    };
+
+    function step(index) {
+      const { question, index: number, at } = steps[index];
+      const follow = at >= 0 ? question.followUps[at] : null;
+      const parts = follow ? [["answer", "Show the answer"]] : PARTS;
+      const of = (one) => `follow-up ${one.at + 1} of ${one.question.followUps.length}`;
+      const following = steps[index + 1];
+      const further = following?.at >= 0 ? `Next: ${of(following)}` : "Next question";
+      const title = `Question ${number + 1} of ${list.length}${follow ? `, ${of(steps[index])}` : ""}`;
+      const asked = copied(follow ? follow.asked : question.asked, "div", "mock-asking");
+      const first = follow ? h("div", { class: "mock-before" }, "After: ", copied(question.asked, "span", "")) : "";
+      const answers = h("div", { class: "mock-answers" });
+      const actions = h("p", { class: "mock-actions" });
+      const rating = ratingField("How did you answer?", vocabulary.ratings, "Say how you answered, or skip this one.");
+      const watch = session.clock({
+        label: "Thinking",
+        limit: limit(steps[index]),
+        visible: storage.load().timer,
+        hiding: (timer) => storage.save({ timer }),
+      });
+      let shown = 0;
+
+      const reveal = () => {
+        watch.stop();
+        const part = copied(follow ? follow.answer : question.part(parts[shown][0]), "div", "mock-answer");
+        if (follow) part.prepend(h("p", { class: "mock-part" }, "Answer"));
+        const head = dom.one(".mock-part", part);
+        head.tabIndex = -1;
+        answers.append(part);
+        typeset(part);
+        shown += 1;
+        if (shown === 1) answers.after(rating.set);
+        offer();
+        head.focus({ preventScroll: true });
+        part.scrollIntoView({ block: "nearest" }); // all of the answer, not its heading alone at the edge of a small screen
+      };
+      const next = () => ask(index + 1);
+      const go = () => {
+        const value = rating.value();
+        if (value === null) return;
+        done.push(rated(index, value, watch.seconds()));
+        practice.rate(question.name, value, at + 1);
+        next();
+      };
+      const offer = () => {
+        actions.replaceChildren();
+        if (shown < parts.length) actions.append(button(parts[shown][1], reveal, shown === 0));
+        if (shown) actions.append(button(following ? further : "See the report", go, true));
+        actions.append(button(shown ? "Skip the rating" : "Skip", next), button("End the interview", end));
+      };
+      offer();
+      const badges = session.badges(mock.title(question.topic), question.kind, vocabulary.levels[question.level]);
+      session.show(root, session.title(title), badges, first, asked, watch.bar, answers, actions);
+    }
+
+    ask(from);
   }
 
-  /** Offer to go on with an interview that a reload or another page cut off. */
-  function unfinished({ names, index, done, pool, target }) {
-    const list = names.map((name) => mock.byName.get(name));
-    const { index: number } = mock.stepsOf(list)[index];
-    const go = button("Go on with it", () => hold(list, { pool, target }, index, done), true);
-    const drop = button("Discard it", () => {
-      mock.keep({ session: null });
-      back();
-    });
-    return h("div", { class: "mock-unfinished", role: "group", "aria-label": "An interview in progress" },
-      h("p", {}, `You have an interview in progress, at question ${number + 1} of ${list.length}, with ${plural(done.length, "rating")}.`),
-      h("p", {}, go, drop));
-  }
-
-  function progress(ratings) {
-    const rows = Object.values(ratings);
-    const where = mock.where();
-    if (!rows.length && !Object.keys(mock.kept().history).length) return [h("p", { class: "mock-note" }, where)];
-    const said = `You have rated ${rows.length} of ${plural(questions.length, "question")}; `
-      + `${rows.filter(mock.weak).length} of them to repeat. ${where}`;
-    const forget = mock.forgetting("Forget my ratings and past interviews", () => {
-      mock.keep({ ratings: {}, history: {} });
-      back();
-    });
-    return [h("p", { class: "mock-note" }, said), ...mock.interviewHistory(), forget];
-  }
-
-  setUp();
-  // another tab may rate, and a browser that comes back to the page sets its boxes anew after the scripts ran
-  for (const event of ["storage", "pageshow"]) addEventListener(event, () => recount());
+  start.show();
 })();

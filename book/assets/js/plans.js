@@ -2,54 +2,64 @@
 (() => {
   "use strict";
 
-  const { h, plural, watch } = window.practice;
-  const store = window.practiceStore;
+  const { h } = dom;
   const SECTION = "plans";
-  const slug = (text) => text.toLowerCase().replace(/[^a-z]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
+  const slug = (text) =>
+    text
+      .toLowerCase()
+      .replace(/[^a-z]+/g, "-")
+      .replace(/^-|-$/g, "")
+      .slice(0, 60);
 
-  const plans = [...document.querySelectorAll("table.study-plan")].map((table, place) => {
+  const plans = dom.all("table.study-plan").map((table, place) => {
     const name = [...table.classList].find((word) => word.startsWith("plan-")) ?? `plan-${place}`;
     const unit = table.querySelector("thead th").textContent.trim();
-    const told = h("p", { class: "plan-told", role: "status" });
-    const steps = [...table.querySelectorAll("tbody tr")].map((row, index) => {
-      const [first, what, ...times] = row.cells;
-      const minutes = times.flatMap((cell) => [...cell.textContent.matchAll(/([\d,]+) min/g)])
+    const status = h("p", { class: "plan-told", role: "status" });
+    const steps = dom.all("tbody tr", table).map((row, index) => {
+      const [first, what, ...times] = row.children;
+      const minutes = times
+        .flatMap((cell) => [...cell.textContent.matchAll(/([\d,]+) min/g)])
         .reduce((sum, [, number]) => sum + Number(number.replaceAll(",", "")), 0);
       const words = what.textContent.trim().replace(/\s+/g, " ");
-      const box = h("input", { type: "checkbox", id: `${name}-${index}`, change: () => tick(name, key, box.checked),
-        "aria-label": `Done: ${unit} ${first.textContent.trim()}, ${words}` });
+      const box = h("input", {
+        type: "checkbox",
+        id: `${name}-${index}`,
+        change: () => tick(name, key, box.checked),
+        "aria-label": `Done: ${unit} ${first.textContent.trim()}, ${words}`,
+      });
       const key = slug(words); // by its words, not its numbers: a step that moves keeps its tick
       (first.querySelector("p") ?? first).prepend(box, " ");
       return { key, minutes, box, row };
     });
-    (table.closest(".pst-scrollable-table-container") ?? table).before(told);
-    return { name, steps, told };
+    (table.closest(".pst-scrollable-table-container") ?? table).before(status);
+    return { name, steps, status };
   });
 
-  const kept = (name) => {
-    const own = store.read(SECTION)[name];
-    return own !== null && typeof own === "object" ? own : {};
-  };
+  const load = (name) => util.entries(store.read(SECTION)[name], () => true);
 
   function tick(name, key, done) {
-    store.write(SECTION, { ...store.read(SECTION), [name]: { ...kept(name), [key]: { done, at: new Date().toISOString() } } });
+    const own = load(name).set(key, { done, at: util.now() });
+    store.write(SECTION, { ...store.read(SECTION), [name]: Object.fromEntries(own) });
     show();
   }
 
   function show() {
-    for (const { name, steps, told } of plans) {
-      const own = kept(name);
+    for (const { name, steps, status } of plans) {
+      const own = load(name);
       for (const { key, box, row } of steps) {
-        box.checked = Object.hasOwn(own, key) && own[key]?.done === true;
+        box.checked = own.get(key)?.done === true;
         row.classList.toggle("plan-done", box.checked);
       }
       const open = steps.filter(({ box }) => !box.checked);
       const minutes = open.reduce((sum, step) => sum + step.minutes, 0);
-      told.textContent = `${steps.length - open.length} of ${plural(steps.length, "step")} done, `
-        + (open.length ? `about ${minutes.toLocaleString("en")} min left by the estimates of the table.` : "nothing left.");
+      status.textContent =
+        `${steps.length - open.length} of ${util.plural(steps.length, "step")} done, ` +
+        (open.length
+          ? `about ${minutes.toLocaleString("en")} min left by the estimates of the table.`
+          : "nothing left.");
     }
   }
 
-  watch(show);
+  practice.watch(show);
   show();
 })();

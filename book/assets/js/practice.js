@@ -1,54 +1,42 @@
 /* What a reader did with each question, quiz item and drill, read from the store; one module for every page that shows it.
  *
- * window.practice = {
- *   h, plural          an element, and a number with its word
- *   RATINGS            what the ratings 0 to 3 are called
- *   ratings()          Map of the rated questions: name -> {row: [of the question, of its follow-ups, ...], at}
- *   rate(name, value)  keeps a rating of the question itself; null takes it back
- *   state(entry)       "new" without an entry, "weak" with a rating of 0 or 1 in its row, else "good"
- *   said(entry)        the same in words
- *   items()            Map of the quiz items that were tried: id -> {tries, right, at}
- *   drills()           Map of the drills that were tried: name -> "tried" or "solved"
- *   watch(call)        calls when another tab may have changed any of it, and when the page shows: a browser that comes back to
- *                      a page gives its controls their old values after the scripts ran
+ * practice = {
+ *   isRating(value), isWeak(value)   a rating is 0 to 3; one up to `vocabulary.weak` is to be repeated
+ *   ratings()                 Map of the rated questions: name -> {row: [of the question, of its follow-ups, ...], at}
+ *   rate(name, value, place)  keeps the rating of the question, place 0, or of a follow-up; null takes it back
+ *   state(entry)              "new" without an entry, "weak" with a rating to be repeated in its row, else "good"
+ *   inWords(entry)            the same in words
+ *   items()                   Map of the quiz items that were tried: id -> {tries, right, at}
+ *   note(id, right)           keeps a try of an item
+ *   itemInWords(entry, sign)  what became of an item, with the sign of one that was not right
+ *   drills()                  Map of the drills that were tried: name -> "tried" or "solved"
+ *   advance(states, known)    keeps the states of drills that go further than those kept, and counts them
+ *   watch(call)               calls when another tab may have changed any of it, and when the page shows: a browser that
+ *                             comes back to a page gives its controls their old values after the scripts ran
  * }
  *
- * Ratings stand where the mock interview keeps them, in section `mock`: one rating shows in both.
+ * Ratings stand in section `mock`, since the mock interview rates the same questions. Drills lie in section `drills`, as
+ * {tried: {NAME: {at}}, solved: ...}: two lists of dates, so that an import never takes back what was solved.
  */
-(() => {
+const practice = (() => {
   "use strict";
 
-  const store = window.practiceStore;
-  const RATINGS = Object.freeze(["No answer", "A part of it", "Right, with gaps", "Right and complete"]);
-  const WEAK = 1; // a rating up to this one is to be repeated
+  const { isObject, isPlace, isCount, entries, now, plural } = util;
+  const STATES = ["open", "tried", "solved"];
 
-  /** Make an element; an attribute that is a function listens to the event of its name. */
-  function h(tag, attributes = {}, ...children) {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (typeof value === "function") made.addEventListener(name, value);
-      else if (value === true) made.setAttribute(name, "");
-      else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
-    }
-    made.append(...children);
-    return made;
-  }
-  const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
-
-  const plain = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-  const entries = (section, whole) =>
-    new Map(Object.entries(plain(section) ? section : {}).filter(([, entry]) => plain(entry) && whole(entry)));
-
-  const isRating = (value) => value === null || (Number.isInteger(value) && value >= 0 && value < RATINGS.length);
-  const isRow = ({ row }) => Array.isArray(row) && row.every(isRating) && row.some((value) => value !== null);
-  const isWeak = (value) => value !== null && value <= WEAK;
+  const isRating = (value) => isPlace(value, vocabulary.ratings.length);
+  const isWeak = (value) => value !== null && value <= vocabulary.weak;
+  const isRow = ({ row }) =>
+    Array.isArray(row) && row.every((value) => value === null || isRating(value)) && row.some(isRating);
   const ratings = () => entries(store.read("mock").ratings, isRow);
 
-  function rate(name, value) {
+  function rate(name, value, place = 0) {
     const section = store.read("mock"); // what the mock interview keeps beside the ratings stays
-    const all = new Map(Object.entries(plain(section.ratings) ? section.ratings : {}));
-    const row = [value, ...(ratings().get(name)?.row.slice(1) ?? [])];
-    if (isRow({ row })) all.set(name, { row, at: new Date().toISOString() });
+    const all = new Map(Object.entries(isObject(section.ratings) ? section.ratings : {}));
+    const row = [...(ratings().get(name)?.row ?? [])];
+    while (row.length <= place) row.push(null);
+    row[place] = value;
+    if (isRow({ row })) all.set(name, { row, at: now() });
     else all.delete(name);
     store.write("mock", { ...section, ratings: Object.fromEntries(all) });
   }
@@ -58,24 +46,57 @@
     return entry.row.some(isWeak) ? "weak" : "good";
   };
 
-  function said(entry) {
+  function inWords(entry) {
     if (!entry) return "not rated yet";
     const [own, ...further] = entry.row;
     const weak = further.filter(isWeak).length;
-    const main = own === null ? "follow-ups rated" : `rated ${own}: ${RATINGS[own].toLowerCase()}`;
+    const main = own === null ? "follow-ups rated" : `rated ${own}: ${vocabulary.ratings[own].toLowerCase()}`;
     return `${state(entry) === "weak" ? "↻ " : "✓ "}${main}${weak ? `, ${plural(weak, "follow-up")} to repeat` : ""}`;
   }
 
-  const isItem = ({ tries, right, at }) =>
-    Number.isInteger(tries) && tries > 0 && typeof right === "boolean" && typeof at === "string";
+  const isItem = ({ tries, right, at }) => isCount(tries) && typeof right === "boolean" && typeof at === "string";
   const items = () => entries(store.read("quiz").items, isItem);
+
+  function note(id, right) {
+    const all = items();
+    all.set(id, { tries: (all.get(id)?.tries ?? 0) + 1, right, at: now() });
+    store.write("quiz", { ...store.read("quiz"), items: Object.fromEntries(all) });
+  }
+
+  const itemInWords = ({ tries, right }, sign) =>
+    `${right ? "✓ last time right" : `${sign} last time not right`}, ${plural(tries, "try", "tries")}`;
 
   function drills() {
     const { tried, solved } = store.read("drills");
-    const dated = ({ at }) => typeof at === "string";
-    const found = new Map([...entries(tried, dated).keys()].map((name) => [name, "tried"]));
-    for (const name of entries(solved, dated).keys()) found.set(name, "solved");
+    const hasDate = ({ at }) => typeof at === "string";
+    const found = new Map([...entries(tried, hasDate).keys()].map((name) => [name, "tried"]));
+    for (const name of entries(solved, hasDate).keys()) found.set(name, "solved");
     return found;
+  }
+
+  /**
+   * @param {Map<string, string>} states by name: open, tried or solved
+   * @param {(name: string) => boolean} known whether there is a drill of a name
+   */
+  function advance(states, known) {
+    const before = drills();
+    const section = store.read("drills");
+    const all = { tried: { ...section.tried }, solved: { ...section.solved } };
+    const at = now();
+    const count = { solved: 0, tried: 0, same: 0, strange: 0 };
+    for (const [name, state] of states) {
+      if (state === "open") continue;
+      if (!known(name)) {
+        count.strange += 1;
+      } else if (STATES.indexOf(state) > STATES.indexOf(before.get(name) ?? "open")) {
+        all[state][name] = { at };
+        count[state] += 1;
+      } else {
+        count.same += 1;
+      }
+    }
+    if (count.solved + count.tried) store.write("drills", all);
+    return count;
   }
 
   function watch(call) {
@@ -83,5 +104,19 @@
     addEventListener("pageshow", () => call());
   }
 
-  window.practice = Object.freeze({ h, plural, RATINGS, ratings, rate, state, said, items, drills, watch });
+  return Object.freeze({
+    STATES,
+    isRating,
+    isWeak,
+    ratings,
+    rate,
+    state,
+    inWords,
+    items,
+    note,
+    itemInWords,
+    drills,
+    advance,
+    watch,
+  });
 })();

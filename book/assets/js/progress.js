@@ -4,26 +4,38 @@
 (() => {
   "use strict";
 
-  const { h, plural, ratings, state, said, items, drills, watch } = window.practice;
-  const store = window.practiceStore;
-  const desk = document.querySelector(".progress-desk");
-  const table = document.querySelector(".progress-table");
-  const lists = document.querySelector(".progress-lists");
-  const place = document.querySelector(".progress-file");
+  const { h } = dom;
+  const { plural } = util;
+  const { ratings, state, inWords, items, itemInWords, drills, watch } = practice;
+  const root = dom.one(".progress-desk");
+  const table = dom.one(".progress-table");
+  const lists = dom.one(".progress-lists");
+  const place = dom.one(".progress-file");
 
   // ---- The pieces, as the lists hold them. A piece is `done`, `wrong` (what went wrong comes first) or neither.
 
   const NAMES = { question: "question", item: "quiz item", drill: "drill" };
-  const topics = [...lists.querySelectorAll(".progress-topic")].map((fold) => ({
-    fold,
+  const topics = dom.all(".progress-topic", lists).map((fold) => ({
+    fold: /** @type {HTMLDetailsElement} */ (fold),
     key: fold.dataset.topic,
     title: fold.dataset.title,
     left: fold.querySelector(".progress-left"),
-    parts: [...fold.querySelectorAll(".progress-pieces")],
-    pieces: [...fold.querySelectorAll(".progress-piece")].map((row) => {
+    parts: dom.all(".progress-pieces", fold),
+    pieces: dom.all(".progress-piece", fold).map((row) => {
       const mark = h("span", { class: "progress-mark" });
       row.querySelector("p").append(" ", mark);
-      return { row, mark, kind: row.dataset.kind, name: row.dataset.name, link: row.querySelector("a") };
+      const { kind, name } = row.dataset;
+      return {
+        row,
+        mark,
+        kind,
+        name,
+        link: row.querySelector("a"),
+        tried: false,
+        done: false,
+        wrong: false,
+        words: "",
+      };
     }),
   }));
   const pieces = topics.flatMap((topic) => topic.pieces);
@@ -32,33 +44,32 @@
   const number = (list, test) => list.filter(test).length;
 
   const LOOK = {
-    question(one, kept) {
-      const entry = kept.question.get(one.name);
+    question(one, saved) {
+      const entry = saved.question.get(one.name);
       const word = state(entry);
-      return { tried: word !== "new", done: word === "good", wrong: word === "weak", words: said(entry) };
+      return { tried: word !== "new", done: word === "good", wrong: word === "weak", words: inWords(entry) };
     },
-    item(one, kept) {
-      const past = kept.item.get(one.name);
-      const tries = past && (past.tries === 1 ? "1 try" : `${past.tries} tries`);
-      const words = past ? `${past.right ? "✓ last time right" : "↻ last time not right"}, ${tries}` : "not tried yet";
+    item(one, saved) {
+      const past = saved.item.get(one.name);
+      const words = past ? itemInWords(past, "↻") : "not tried yet";
       return { tried: !!past, done: !!past?.right, wrong: !!past && !past.right, words };
     },
-    drill(one, kept) {
-      const past = kept.drill.get(one.name);
+    drill(one, saved) {
+      const past = saved.drill.get(one.name);
       const words = { solved: "✓ solved", tried: "↻ tried, not solved" }[past] ?? "not tried yet";
       return { tried: !!past, done: past === "solved", wrong: past === "tried", words };
     },
   };
 
   function look() {
-    const kept = { question: ratings(), item: items(), drill: drills() };
-    for (const one of pieces) Object.assign(one, LOOK[one.kind](one, kept));
+    const saved = { question: ratings(), item: items(), drill: drills() };
+    for (const one of pieces) Object.assign(one, LOOK[one.kind](one, saved));
   }
 
   // ---- The table
 
-  const cells = [...table.querySelectorAll("td[data-kind]")].map((cell) => {
-    const topic = topics.find(({ key }) => key === cell.closest("tr").dataset.topic);
+  const cells = dom.all("td[data-kind]", table).map((cell) => {
+    const topic = topics.find(({ key }) => key === /** @type {HTMLElement} */ (cell.parentElement).dataset.topic);
     const own = ofKind(topic ? topic.pieces : pieces, cell.dataset.kind);
     const count = cell.querySelector("a") ?? document.createTextNode(String(own.length));
     const first = h("p", {});
@@ -73,7 +84,9 @@
       const tried = number(own, (one) => one.tried);
       const wrong = number(own, (one) => one.wrong);
       first.replaceChildren(`${number(own, (one) => one.done)} of `, count, ` ${DONE[kind]}`);
-      const words = { question: `${tried} rated, ${wrong} to repeat`, item: `${tried} tried`, drill: `${tried} tried` }[kind];
+      const words = { question: `${tried} rated, ${wrong} to repeat`, item: `${tried} tried`, drill: `${tried} tried` }[
+        kind
+      ];
       further.textContent = tried ? words : "none yet";
     }
     table.querySelector("caption").textContent = "What you have practised";
@@ -82,7 +95,9 @@
   // ---- The lists
 
   const all = h("input", { type: "checkbox", id: "progress-all", change: fillLists });
-  lists.before(h("p", { class: "progress-choose" }, all, " ", h("label", { for: all.id }, "Show what is done as well")));
+  lists.before(
+    h("p", { class: "progress-choose" }, all, " ", h("label", { for: all.id }, "Show what is done as well")),
+  );
 
   function fillLists() {
     for (const topic of topics) {
@@ -91,12 +106,15 @@
         one.mark.textContent = one.words;
       }
       for (const part of topic.parts) {
-        part.hidden = ![...part.children].some((row) => !row.hidden);
-        part.previousElementSibling.hidden = part.hidden; // its heading
+        part.hidden = !dom.all(":scope > :not([hidden])", part).length;
+        /** @type {HTMLElement} */ (part.previousElementSibling).hidden = part.hidden; // its heading
       }
       const missing = topic.pieces.filter((one) => !one.done);
-      const words = Object.entries(NAMES).map(([kind, name]) => [ofKind(missing, kind).length, name]).filter(([count]) => count);
-      topic.left.textContent = missing.length ? `missing: ${words.map(([count, name]) => plural(count, name)).join(", ")}`
+      const words = Object.entries(NAMES)
+        .map(([kind, name]) => [ofKind(missing, kind).length, name])
+        .filter(([count]) => count);
+      topic.left.textContent = missing.length
+        ? `missing: ${words.map(([count, name]) => plural(count, name)).join(", ")}`
         : "✓ nothing is missing";
     }
   }
@@ -122,39 +140,60 @@
   function advice() {
     const done = number(pieces, (one) => one.done);
     if (done === pieces.length) {
-      return h("p", { class: "progress-next" }, "Nothing is missing: every question is good, every item right and every drill "
-        + "solved. Hold a mock interview on what you rated longest ago.");
+      return h(
+        "p",
+        { class: "progress-next" },
+        "Nothing is missing: every question is good, every item right and every drill " +
+          "solved. Hold a mock interview on what you rated longest ago.",
+      );
     }
     const topic = nextTopic();
     const one = nextPiece(topic);
     const own = number(topic.pieces, (piece) => piece.done);
     const go = h("a", { href: `#${topic.fold.id}` }, topic.title);
     const begun = pieces.some((piece) => piece.tried) ? "" : "Nothing is kept in this browser yet. ";
-    return h("p", { class: "progress-next" }, `${begun}Next topic: `, go,
-      ` (${own} of ${topic.pieces.length} done). Begin with the ${NAMES[one.kind]} “`, linked(one), `” (${one.words}).`);
+    return h(
+      "p",
+      { class: "progress-next" },
+      `${begun}Next topic: `,
+      go,
+      ` (${own} of ${topic.pieces.length} done). Begin with the ${NAMES[one.kind]} “`,
+      linked(one),
+      `” (${one.words}).`,
+    );
   }
 
   /** A sentence on the last mock interview, or coding round, from where the mock interview keeps them. */
   function lastOf(history, name, key, counted) {
-    const whole = (one) => one !== null && typeof one === "object" && !Number.isNaN(Date.parse(one.at))
-      && Number.isInteger(one[key]) && one[key] > 0 && Number.isFinite(one.mean);
-    const held = Object.values(history ?? {}).filter(whole).sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
+    const whole = (one) => util.isCount(one[key]) && Number.isFinite(one.mean) && !Number.isNaN(Date.parse(one.at));
+    const held = [...util.entries(history, whole).values()].sort(
+      (one, other) => Date.parse(one.at) - Date.parse(other.at),
+    );
     const last = held.at(-1);
     if (!last) return [];
     const day = new Date(last.at).toLocaleDateString(document.documentElement.lang || "en", { dateStyle: "long" });
-    return [h("p", {}, `Your last ${name} was on ${day}: ${plural(last[key], counted)} rated, ${last.mean.toFixed(1)} of 3 on average.`)];
+    return [
+      h(
+        "p",
+        {},
+        `Your last ${name} was on ${day}: ${plural(last[key], counted)} rated, ${last.mean.toFixed(1)} of 3 on average.`,
+      ),
+    ];
   }
 
   function lastHeld() {
     const { history, coding } = store.read("mock");
-    return [...lastOf(history, "mock interview", "rated", "answer"), ...lastOf(coding, "coding round", "drills", "drill")];
+    return [
+      ...lastOf(history, "mock interview", "rated", "answer"),
+      ...lastOf(coding, "coding round", "drills", "drill"),
+    ];
   }
 
   function fill() {
     look();
     fillTable();
     fillLists();
-    desk.replaceChildren(advice(), ...lastHeld());
+    root.replaceChildren(advice(), ...lastHeld());
   }
 
   /** An address that names a topic opens its list. */
@@ -166,10 +205,10 @@
     topic.fold.scrollIntoView();
   }
 
-  place.replaceChildren(...window.practiceFile.panel(fill, (name) => known.has(name)));
+  place.replaceChildren(...progressFile.panel(fill, (name) => known.has(name)));
   fill();
   watch(fill);
   addEventListener("hashchange", follow);
   follow();
-  desk.dataset.ready = "";
+  root.dataset.ready = "";
 })();

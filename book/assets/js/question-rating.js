@@ -2,23 +2,26 @@
 (() => {
   "use strict";
 
-  const { h, RATINGS, ratings, rate, said, watch } = window.practice;
-  const store = window.practiceStore;
-  const boxes = [...document.querySelectorAll("details.interview-question[id]")];
+  const { h } = dom;
+  const { ratings, rate, inWords, watch } = practice;
+  const RATINGS = vocabulary.ratings;
+  const boxes = /** @type {HTMLDetailsElement[]} */ (dom.all("details.interview-question[id]"));
   if (!boxes.length) return;
 
   const forms = new Map();
-  const marks = new Map(boxes.map((box) => {
-    const mark = h("span", { class: "question-mark" });
-    box.querySelector("summary").append(mark);
-    return [box.id, mark];
-  }));
+  const marks = new Map(
+    boxes.map((box) => {
+      const mark = h("span", { class: "question-mark" });
+      box.querySelector("summary").append(mark);
+      return [box.id, mark];
+    }),
+  );
 
   function show() {
     const kept = ratings();
     for (const [name, mark] of marks) {
       const entry = kept.get(name);
-      mark.textContent = entry ? said(entry) : "";
+      mark.textContent = entry ? inWords(entry) : "";
       const form = forms.get(name);
       if (!form) continue;
       const own = entry?.row[0] ?? null;
@@ -28,19 +31,48 @@
   }
 
   function form(name) {
-    const told = h("p", { class: "question-told", role: "status" });
-    const keep = (value) => {
+    const status = h("p", { class: "question-told", role: "status" });
+    const save = (value) => {
       rate(name, value);
       show();
-      const where = store.available ? "Kept in this browser" : "This browser keeps nothing: it lasts until you leave the page";
-      told.textContent = value === null ? "Your rating is taken back." : `${where}, ${value} of 3: ${RATINGS[value].toLowerCase()}.`;
+      const where = store.available
+        ? "Kept in this browser"
+        : "This browser keeps nothing: it lasts until you leave the page";
+      status.textContent =
+        value === null ? "Your rating is taken back." : `${where}, ${value} of 3: ${RATINGS[value].toLowerCase()}.`;
     };
-    const inputs = RATINGS.map((word, value) =>
-      h("input", { type: "radio", name: `rating-${name}`, id: `rating-${name}-${value}`, value, change: () => keep(value) }));
+    const inputs = RATINGS.map((_, value) =>
+      h("input", {
+        type: "radio",
+        name: `rating-${name}`,
+        id: `rating-${name}-${value}`,
+        value,
+        change: () => save(value),
+      }),
+    );
     const labels = inputs.map((input, value) =>
-      h("span", { class: "question-grade" }, input, h("label", { for: input.id }, `${value}: ${RATINGS[value]}`)));
-    const back = h("button", { type: "button", hidden: true, click: () => { keep(null); inputs[0].focus(); } }, "Take it back");
-    const set = h("fieldset", { class: "question-rate" }, h("legend", {}, "How did you answer?"), ...labels, back, told);
+      h("span", { class: "question-grade" }, input, h("label", { for: input.id }, `${value}: ${RATINGS[value]}`)),
+    );
+    const back = h(
+      "button",
+      {
+        type: "button",
+        hidden: true,
+        click: () => {
+          save(null);
+          inputs[0].focus();
+        },
+      },
+      "Take it back",
+    );
+    const set = h(
+      "fieldset",
+      { class: "question-rate" },
+      h("legend", {}, "How did you answer?"),
+      ...labels,
+      back,
+      status,
+    );
     return { inputs, back, set };
   }
 

@@ -3,15 +3,18 @@
 (() => {
   "use strict";
 
-  const { h, plural, ratings, state, said: inWords, watch } = window.practice;
-  const KINDS = ["concept", "derive", "compute", "code", "debug"]; // in the order of the table and of the text
-  const index = document.querySelector(".question-index");
+  const { h } = dom;
+  const { ratings, state, inWords, watch } = practice;
+  const index = dom.one(".question-index");
   if (!index) return;
 
-  const groups = [...index.querySelectorAll(".question-group")].map((box) => ({
+  const groups = dom.all(".question-group", index).map((box) => ({
     box,
-    title: box.querySelector(".question-heading").firstChild.textContent.replace(/ \(\d+\)\s*$/, "").trim(),
-    entries: [...box.querySelectorAll(".question-entry")].map((entry) => {
+    title: box
+      .querySelector(".question-heading")
+      .firstChild.textContent.replace(/ \(\d+\)\s*$/, "")
+      .trim(),
+    entries: dom.all(".question-entry", box).map((entry) => {
       const mark = h("span", { class: "question-mark" });
       entry.querySelector("p").append(" ", mark);
       return {
@@ -21,51 +24,63 @@
         name: entry.querySelector("a").hash.slice(1),
         kind: entry.querySelector(".question-kind").textContent,
         level: entry.querySelector(".question-level").textContent,
-        order: Number(/level-(\d)/.exec(entry.className)[1]),
       };
     }),
   }));
   const all = groups.flatMap((group) => group.entries);
-  const values = (field) => [...new Set([...all].sort((a, b) => a.order - b.order).map((one) => one[field]))];
   const same = (words) => words.map((word) => [word, word]);
+  /** The words of a list that stand in the index, in the order of the list. */
+  const used = (words, field) => same(words.filter((word) => all.some((one) => one[field] === word)));
   const choices = {
     topic: ["Topic", same(groups.map((group) => group.title))],
-    kind: ["Kind", same(KINDS.filter((kind) => values("kind").includes(kind)))],
-    level: ["Level", same(values("level"))],
-    rating: ["Your rating", [["new", "not rated yet"], ["weak", "to repeat (0 or 1)"], ["good", "good (2 or 3)"]]],
+    kind: ["Kind", used(vocabulary.kinds, "kind")],
+    level: ["Level", used(Object.values(vocabulary.levels), "level")],
+    rating: [
+      "Your rating",
+      [
+        ["new", "not rated yet"],
+        ["weak", "to repeat (0 or 1)"],
+        ["good", "good (2 or 3)"],
+      ],
+    ],
   };
 
-  const menus = Object.fromEntries(Object.entries(choices).map(([name, [label, options]]) => {
-    const menu = h("select", { id: `question-filter-${name}`, change: show }, h("option", { value: "" }, "all"),
-      ...options.map(([value, text]) => h("option", { value }, text)));
-    return [name, { menu, label: h("label", { for: menu.id }, label) }];
-  }));
-  const said = h("p", { class: "question-said", role: "status" });
+  const menus = Object.fromEntries(
+    Object.entries(choices).map(([name, [label, options]]) => {
+      const menu = dom.menu({ id: `question-filter-${name}`, change: show }, [["", "all"], ...options]);
+      return [name, { menu, label: h("label", { for: menu.id }, label) }];
+    }),
+  );
+  const status = h("p", { class: "question-said", role: "status" });
   const reset = h("button", { type: "button", class: "question-reset", click: clear }, "Show all");
   const random = h("button", { type: "button", class: "question-random", click: pick }, "A question at random");
   let shown = [];
 
   function show() {
     const { topic, kind, level, rating } = Object.fromEntries(
-      Object.entries(menus).map(([name, { menu }]) => [name, menu.value]));
+      Object.entries(menus).map(([name, { menu }]) => [name, menu.value]),
+    );
     const kept = ratings();
     shown = [];
     for (const group of groups) {
-      let here = 0;
+      const before = shown.length;
       for (const one of group.entries) {
         const entry = kept.get(one.name);
         one.mark.textContent = entry ? inWords(entry) : "";
-        const fits = (!topic || group.title === topic) && (!kind || one.kind === kind)
-          && (!level || one.level === level) && (!rating || state(entry) === rating);
+        const fits =
+          (!topic || group.title === topic) &&
+          (!kind || one.kind === kind) &&
+          (!level || one.level === level) &&
+          (!rating || state(entry) === rating);
         one.entry.hidden = !fits;
         if (fits) shown.push(one);
-        here += fits;
       }
-      group.box.hidden = here === 0;
+      group.box.hidden = shown.length === before;
     }
     const rated = all.filter((one) => kept.has(one.name)).length;
     const own = rated ? `. You have rated ${rated} of all.` : "";
-    said.textContent = shown.length ? `${shown.length} of ${plural(all.length, "question")}${own}`
+    status.textContent = shown.length
+      ? `${shown.length} of ${util.plural(all.length, "question")}${own}`
       : "No question is of that kind. Choose fewer limits.";
     reset.disabled = !topic && !kind && !level && !rating;
   }
@@ -78,12 +93,16 @@
 
   function pick() {
     if (shown.length) shown[Math.floor(Math.random() * shown.length)].link.click();
-    else said.textContent = "No question fits, so there is none to draw. Choose fewer limits.";
+    else status.textContent = "No question fits, so there is none to draw. Choose fewer limits.";
   }
 
-  const form = h("form", { class: "question-filter", "aria-label": "Choose questions", submit: (event) => event.preventDefault() });
+  const form = h("form", {
+    class: "question-filter",
+    "aria-label": "Choose questions",
+    submit: (event) => event.preventDefault(),
+  });
   for (const { menu, label } of Object.values(menus)) form.append(h("span", { class: "question-choice" }, label, menu));
-  form.append(reset, random, said);
+  form.append(reset, random, status);
   index.before(form);
   watch(show);
   show();

@@ -1,35 +1,21 @@
 /* One item of the quiz: its static list becomes controls, and it judges what the reader answered.
  *
- * practiceQuiz.item(element) = {
+ * quizItem(element) = {
  *   id, topic, level, kind, name, element, link
  *   reset(seed)        no answer, no feedback, options in the order of the seed
  *   value()            the answer, as JSON; null while there is none
  *   put(value)         the answer of an earlier time; what does not fit is left out
  *   judge(value)       {right, said}, or {problem} where it cannot be read
+ *   showPast()         writes on the item what the reader did with it before
  *   mode(name)         "practice", "exam" (no feedback) or "review" (feedback, nothing to change)
  *   changed, checked   called when the answer changes, and with {right} when the reader checks it
  * }
  */
-(() => {
+const quizItem = (() => {
   "use strict";
 
-  const quiz = window.practiceQuiz;
-
-  /** An element with attributes, properties that are functions as listeners, and children. */
-  quiz.h = (tag, attributes = {}, ...children) => {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (typeof value === "function") made.addEventListener(name, value);
-      else if (value === true) made.setAttribute(name, "");
-      else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
-    }
-    made.append(...children.filter((child) => child !== null));
-    return made;
-  };
-  const h = quiz.h;
-
-  const words = (number, one, many) => `${number} ${number === 1 ? one : many}`;
-  const wholes = (value) => Array.isArray(value) && value.every(Number.isInteger);
+  const { h } = dom;
+  const isWholes = (value) => Array.isArray(value) && value.every(Number.isInteger);
 
   /** Give the children of the paragraphs in a box: a label holds no paragraphs. */
   const unwrapped = (box) => [...box.children].flatMap((child) => [...child.childNodes]);
@@ -73,24 +59,16 @@
       box,
       reset(seed) {
         for (const row of rows) row.input.checked = false;
-        if (!bug) box.append(...quiz.shuffled(rows, `${seed}/${id}`).map((row) => row.box));
+        if (!bug) box.append(...util.shuffled(rows, `${seed}/${id}`).map((row) => row.box));
       },
       value() {
         const chosen = rows.filter((row) => row.input.checked).map((row) => row.index);
         return chosen.length ? chosen : null;
       },
       put(value) {
-        for (const row of rows) row.input.checked = wholes(value) && value.includes(row.index);
+        for (const row of rows) row.input.checked = isWholes(value) && value.includes(row.index);
       },
-      judge(value) {
-        if (!wholes(value)) return { problem: several ? "Choose at least one option first." : "Choose an option first." };
-        const hits = value.filter((index) => keys.includes(index)).length;
-        const right = hits === keys.length && value.length === keys.length;
-        if (right || !several) return { right, said: right ? "Right." : "Not right." };
-        const extra = value.length - hits;
-        const more = extra ? `, and ${words(extra, "that does not", "that do not")}` : "";
-        return { right, said: `Not right: you have ${hits} of the ${keys.length} that hold${more}.` };
-      },
+      judge: (value) => quizLogic.judgeChoice(value, keys, several),
       reveal(value) {
         for (const row of rows) {
           const taken = value?.includes(row.index);
@@ -121,23 +99,29 @@
     const { unit = "" } = answer.dataset;
     const key = Number(answer.dataset.key);
     const within = Number(answer.dataset.within);
-    const known = item.reasons.map((reason) => ({ reason, key: Number(reason.dataset.key) }));
+    const known = item.reasons.map((reason) => Number(reason.dataset.key));
     const name = `${item.id}-number`;
     const input = h("input", {
-      type: "text", id: name, autocomplete: "off", autocapitalize: "off", spellcheck: "false",
-      "aria-describedby": `${item.id}-question ${name}-help`, input: item.touched,
+      type: "text",
+      id: name,
+      autocomplete: "off",
+      autocapitalize: "off",
+      spellcheck: "false",
+      "aria-describedby": `${item.id}-question ${name}-help`,
+      input: item.touched,
     });
     const help = within
       ? `Within ${Number((within * 100).toPrecision(3))} % counts as right. You may write 2^20, 1/64 or 3*10^-5.`
       : "You may write 1,048,576, 2^20, 1e6 or 1/64.";
     const label = h("label", { for: name }, unit ? `Your number, in ${unit}` : "Your number");
     const error = h("div", { class: "quiz-why quiz-error", hidden: true });
-    const box = h("div", { class: "quiz-typed" }, label, input, h("p", { class: "quiz-help", id: `${name}-help` }, help));
-    const read = (value) => quiz.parseNumber(typeof value === "string" ? value : "", unit);
-    const errorOf = (value) => {
-      const typed = read(value);
-      return "value" in typed ? known.find((one) => quiz.isNear(typed.value, one.key, within)) : undefined;
-    };
+    const box = h(
+      "div",
+      { class: "quiz-typed" },
+      label,
+      input,
+      h("p", { class: "quiz-help", id: `${name}-help` }, help),
+    );
     return {
       box,
       below: error,
@@ -148,18 +132,10 @@
       put(value) {
         input.value = typeof value === "string" ? value : "";
       },
-      judge(value) {
-        const number = read(value);
-        if (number.problem) return number;
-        if (quiz.isNear(number.value, key, within)) return { right: true, said: "Right." };
-        const digits = errorOf(value) ? 0 : quiz.digitsMissing(number.value, key, within);
-        if (digits) return { problem: `Too coarse: give ${words(digits, "significant digit", "significant digits")}.` };
-        const hint = errorOf(value) ? " This number comes from a known error:" : " It comes from no error that the page knows.";
-        return { right: false, said: `Not right.${hint}` };
-      },
+      judge: (value) => quizLogic.judgeNumber(value, { key, within, unit, known }),
       reveal(value, whole) {
-        const found = errorOf(value);
-        error.replaceChildren(...(found ? [...found.reason.childNodes].map((node) => node.cloneNode(true)) : []));
+        const found = item.reasons[quizLogic.knownError(value, known, within, unit)];
+        error.replaceChildren(...(found ? [...found.childNodes].map((node) => node.cloneNode(true)) : []));
         error.hidden = !found;
         item.solution.hidden = !whole;
       },
@@ -181,13 +157,31 @@
     const rows = item.offered.map((option, index) => {
       const name = `${id}-step-${index}`;
       const text = option.textContent.trim();
-      const button = (sign, way, delta) => h("button", {
-        type: "button", id: `${name}-${delta}`, class: "quiz-move", "aria-label": way,
-        "aria-labelledby": `${name}-${delta} ${name}`, click: () => move(row, delta),
-      }, sign);
-      const row = { place: Number(option.dataset.place), text, up: button("↑", "Move up", -1), down: button("↓", "Move down", 1) };
+      const button = (sign, way, delta) =>
+        h(
+          "button",
+          {
+            type: "button",
+            id: `${name}-${delta}`,
+            class: "quiz-move",
+            "aria-label": way,
+            "aria-labelledby": `${name}-${delta} ${name}`,
+            click: () => move(row, delta),
+          },
+          sign,
+        );
+      const row = {
+        place: Number(option.dataset.place),
+        text,
+        up: button("↑", "Move up", -1),
+        down: button("↓", "Move down", 1),
+      };
       row.mark = h("span", { class: "quiz-place" });
-      row.grip = h("span", { class: "quiz-grip", "aria-hidden": "true", pointerdown: (event) => drag(event, row) }, "⠿");
+      row.grip = h(
+        "span",
+        { class: "quiz-grip", "aria-hidden": "true", pointerdown: (event) => drag(event, row) },
+        "⠿",
+      );
       const said = h("span", {}, h("span", { id: name }, ...unwrapped(option)), row.mark);
       row.box = h("li", { class: "quiz-step" }, h("div", {}, row.grip, said, h("span", {}, row.up, row.down)));
       return row;
@@ -225,10 +219,12 @@
       event.preventDefault();
       row.box.classList.add("quiz-held");
       const follow = (moved) => {
-        const to = now.filter((other) => other !== row).filter((other) => {
-          const { top, height } = other.box.getBoundingClientRect();
-          return moved.clientY > top + height / 2;
-        }).length;
+        const to = now
+          .filter((other) => other !== row)
+          .filter((other) => {
+            const { top, height } = other.box.getBoundingClientRect();
+            return moved.clientY > top + height / 2;
+          }).length;
         if (to !== now.indexOf(row)) place(row, to);
       };
       const drop = () => {
@@ -242,33 +238,22 @@
       addEventListener("pointerup", drop);
       addEventListener("pointercancel", drop);
     }
-    const right = (places) => places.filter((at, index) => at === index + 1).length;
     return {
       box: list,
       reset(seed) {
         touched = false;
-        for (let again = 0; ; again += 1) { // an order that is right already would ask nothing
-          now = quiz.shuffled(rows, `${seed}/${id}/${again}`);
-          if (now.some((row, index) => row.place !== index + 1)) break;
-        }
+        now = quizLogic.mixedSteps(rows, `${seed}/${id}`);
         show();
       },
       value: () => (touched ? now.map((row) => row.place) : null),
       put(value) {
-        if (!wholes(value) || value.length !== rows.length || new Set(value).size !== rows.length) return;
-        const found = value.map((at) => rows.find((row) => row.place === at));
-        if (found.some((row) => !row)) return;
-        now = found;
+        if (!quizLogic.isOrder(value, rows.length)) return;
+        now = value.map((place) => rows.find((row) => row.place === place));
         touched = true;
         show();
       },
-      judge(value) {
-        if (!wholes(value)) return { problem: "Move the steps into their order first." };
-        const count = right(value);
-        if (count === rows.length) return { right: true, said: "Right: every step stands in its place." };
-        return { right: false, said: `Not right: ${count} of ${words(rows.length, "step stands", "steps stand")} in place.` };
-      },
-      reveal(value, whole) {
+      judge: (value) => quizLogic.judgeOrder(value, rows.length),
+      reveal(_, whole) {
         now.forEach((row, index) => {
           const here = row.place === index + 1;
           row.box.classList.add(here ? "quiz-holds" : "quiz-fails");
@@ -294,13 +279,15 @@
   const CONTROLS = { choice: chooser, bug: chooser, number: numeric, order: orderer };
 
   /** Turn the static element of an item into controls. */
-  quiz.item = (element) => {
+  return function quizItem(element) {
     const { topic, level, kind } = element.dataset;
     const fold = element.querySelector(".quiz-answer");
     const read = fold.querySelector(".quiz-read");
     const solution = h("div", { class: "quiz-solution", hidden: true });
     const verdict = h("div", { class: "quiz-verdict", role: "status" });
     const heard = h("div", { class: "quiz-heard", role: "status" });
+    const mark = h("span", { class: "quiz-past" });
+    dom.one(".quiz-head", element).append(mark);
     let mode = "practice";
     let seed = "";
     let answered = false;
@@ -318,7 +305,7 @@
       solution,
       link: read.querySelector("a"),
       changed: () => {},
-      checked: () => {},
+      checked: /** @type {(mark: {right?: boolean}) => void} */ (() => {}),
       say(text) {
         heard.textContent = text;
       },
@@ -334,10 +321,24 @@
     })();
 
     const check = h("button", { type: "submit", class: "quiz-button quiz-main" }, "Check");
-    const show = h("button", { type: "button", class: "quiz-button", click: () => reveal(controls.value(), true) }, "Show the answer");
-    const again = h("button", { type: "button", class: "quiz-button", hidden: true, click: () => { item.reset(quiz.freshSeed()); item.head(); } }, "Try again");
+    const show = dom.button("quiz-button", "Show the answer", () => reveal(controls.value(), true));
+    const again = dom.button("quiz-button", "Try again", () => {
+      item.reset(util.freshSeed());
+      item.head();
+    });
+    again.hidden = true;
     const buttons = h("div", { class: "quiz-buttons" }, check, show, again);
-    const form = h("form", { class: "quiz-form", novalidate: true, submit }, controls.box, verdict, controls.below ?? null, buttons, heard, solution, read);
+    const form = h(
+      "form",
+      { class: "quiz-form", novalidate: true, submit },
+      controls.box,
+      verdict,
+      controls.below ?? null,
+      buttons,
+      heard,
+      solution,
+      read,
+    );
     fold.replaceWith(form);
     if (kind === "choice" || kind === "bug") solution.remove(); // its reasons stand beside the options
 
@@ -389,8 +390,13 @@
         conceal();
         controls.reset(seed);
       },
+      /** Write on the item what the reader did with it before. */
+      showPast() {
+        const past = practice.items().get(item.id);
+        mark.textContent = past ? practice.itemInWords(past, "✗") : "";
+      },
       head() {
-        const head = element.querySelector(".quiz-head");
+        const head = dom.one(".quiz-head", element);
         head.tabIndex = -1;
         head.focus();
       },
@@ -406,7 +412,7 @@
         }
       },
     });
-    item.reset(quiz.freshSeed());
+    item.reset(util.freshSeed());
     return item;
   };
 })();

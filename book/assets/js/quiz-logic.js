@@ -1,52 +1,23 @@
-/* The quiz without a page: chance, order and numbers. Everything here is a function of what it is given. */
-(() => {
+/* The quiz without a page: numbers, marks, exams. Everything here is a function of what it is given. */
+const quizLogic = (() => {
   "use strict";
 
-  /** A 32-bit hash of a text (FNV-1a, then stirred so that close texts lie far apart). */
-  function hash(text) {
-    let h = 0x811c9dc5;
-    for (const character of text) h = Math.imul(h ^ character.codePointAt(0), 0x01000193);
-    h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
-    h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
-    return (h ^ (h >>> 16)) >>> 0;
-  }
+  const { isObject, isPlace, areNames, plural, shuffled } = util;
+  const isWholes = (value) => Array.isArray(value) && value.every(Number.isInteger);
 
-  /** Whole numbers below 2^32, the same for the same seed (mulberry32). */
-  function chance(seed) {
-    let state = hash(String(seed));
-    return () => {
-      state = (state + 0x6d2b79f5) | 0;
-      let t = Math.imul(state ^ (state >>> 15), 1 | state);
-      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-      return (t ^ (t >>> 14)) >>> 0;
-    };
-  }
-
-  /** A number from 0 to n - 1, each as likely: what is left over at the top of 2^32 is drawn again. */
-  function below(draw, n) {
-    const limit = 2 ** 32 - (2 ** 32 % n);
-    let number;
-    do number = draw(); while (number >= limit);
-    return number % n;
-  }
-
-  /** A copy of a list in an order that the seed decides (Fisher and Yates). */
-  function shuffled(list, seed) {
-    const mixed = [...list];
-    const draw = chance(seed);
-    for (let last = mixed.length - 1; last > 0; last -= 1) {
-      const other = below(draw, last + 1);
-      [mixed[last], mixed[other]] = [mixed[other], mixed[last]];
-    }
-    return mixed;
-  }
-
-  /** A seed that nobody knows before. */
-  function freshSeed() {
-    return crypto.getRandomValues(new Uint32Array(1))[0].toString(36);
-  }
-
-  const BYTES = { b: 1, byte: 1, bytes: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 };
+  const BYTES = {
+    b: 1,
+    byte: 1,
+    bytes: 1,
+    kb: 1e3,
+    mb: 1e6,
+    gb: 1e9,
+    tb: 1e12,
+    kib: 2 ** 10,
+    mib: 2 ** 20,
+    gib: 2 ** 30,
+    tib: 2 ** 40,
+  };
   const PLAIN = String.raw`(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?`;
   const FACTOR = new RegExp(String.raw`^([+-]?${PLAIN})(?:\^\(?([+-]?${PLAIN})\)?)?`);
 
@@ -60,14 +31,20 @@
       .replace(/^\s*([+-])\s+/, "$1")
       .replace(/\*\*/g, "^")
       .replace(/[\u00d7\u00b7\u22c5*]/g, "*")
-      .replace(/[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+/g, (run) => `^${[...run].map((raised) => "0123456789-"[RAISED.indexOf(raised)]).join("")}`)
+      .replace(
+        /[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+/g,
+        (run) => `^${[...run].map((raised) => "0123456789-"[RAISED.indexOf(raised)]).join("")}`,
+      )
       .replace(/(?<![\d.])([1-9]\d{0,2})(?:[,_'\u2019\s]\d{3})+(?!\d)/g, (run) => run.replace(/[,_'\u2019\s]/g, ""))
       .replace(/(\d),(\d)/g, "$1.$2") // a comma that separates no thousands is the decimal sign
       .trim();
   }
 
-  /** Read what a reader typed: 1e9, 2^20, 3 * 10^-5, 1/64, 1,048,576 or 1 048 576, and the unit after it.
-   * Returns {value} or {problem}, a sentence.
+  /**
+   * Read what a reader typed: 1e9, 2^20, 3 * 10^-5, 1/64, 1,048,576 or 1 048 576, and the unit after it.
+   * @param {string} typed
+   * @param {string} [unit]
+   * @returns {{value?: number, problem?: string}} a problem is a sentence
    */
   function parseNumber(typed, unit = "") {
     let rest = tidy(typed);
@@ -76,7 +53,8 @@
     let sign = "*";
     for (;;) {
       const found = FACTOR.exec(rest);
-      if (!found) return { problem: "This is not a number that the page can read. Write 1048576, 2^20, 1e6 or 3*10^-5." };
+      if (!found)
+        return { problem: "This is not a number that the page can read. Write 1048576, 2^20, 1e6 or 3*10^-5." };
       const factor = found[2] === undefined ? Number(found[1]) : power(found[1], Number(found[2]));
       value = sign === "*" ? value * factor : value / factor;
       rest = rest.slice(found[0].length).trim();
@@ -90,7 +68,11 @@
     if (!rest || rest === asked || `${rest}s` === asked || rest === `${asked}s`) return { value };
     if (rest === "%") return { value: value / 100 };
     if (asked === "bytes" && Object.hasOwn(BYTES, rest)) return { value: value * BYTES[rest] };
-    return { problem: asked ? `The answer is in ${unit}, and this ends in “${rest}”.` : `This ends in “${rest}”, and the answer has no unit.` };
+    return {
+      problem: asked
+        ? `The answer is in ${unit}, and this ends in “${rest}”.`
+        : `This ends in “${rest}”, and the answer has no unit.`,
+    };
   }
 
   /** -2^2 is -4 here, as in mathematics. */
@@ -116,5 +98,129 @@
     return 0;
   }
 
-  window.practiceQuiz = { chance, shuffled, freshSeed, parseNumber, isNear, digitsMissing };
+  // ---- Marks: {right, said}, or {problem} where an answer cannot be read
+
+  /** @typedef {{right?: boolean, said?: string, problem?: string}} Mark */
+
+  /**
+   * @param {any} value the places of the options that were chosen
+   * @param {number[]} keys the places of those that hold
+   * @param {boolean} several whether more than one may hold
+   * @returns {Mark}
+   */
+  function judgeChoice(value, keys, several) {
+    if (!isWholes(value)) return { problem: several ? "Choose at least one option first." : "Choose an option first." };
+    const hits = value.filter((place) => keys.includes(place)).length;
+    const right = hits === keys.length && value.length === keys.length;
+    if (right || !several) return { right, said: right ? "Right." : "Not right." };
+    const extra = value.length - hits;
+    const more = extra ? `, and ${plural(extra, "that does not", "that do not")}` : "";
+    return { right, said: `Not right: you have ${hits} of the ${keys.length} that hold${more}.` };
+  }
+
+  /** The known error that gives a number, as its place in `known`; -1 where there is none. */
+  function knownError(value, known, within, unit) {
+    const typed = parseNumber(typeof value === "string" ? value : "", unit);
+    return typed.problem ? -1 : known.findIndex((key) => isNear(typed.value, key, within));
+  }
+
+  /**
+   * @param {unknown} value what was typed
+   * @param {{key: number, within: number, unit: string, known: number[]}} asked `known` are the numbers of known errors
+   * @returns {Mark}
+   */
+  function judgeNumber(value, { key, within, unit, known }) {
+    const typed = parseNumber(typeof value === "string" ? value : "", unit);
+    if (typed.problem) return typed;
+    if (isNear(typed.value, key, within)) return { right: true, said: "Right." };
+    if (knownError(value, known, within, unit) >= 0) {
+      return { right: false, said: "Not right. This number comes from a known error:" };
+    }
+    const digits = digitsMissing(typed.value, key, within);
+    if (digits) return { problem: `Too coarse: give ${plural(digits, "significant digit")}.` };
+    return { right: false, said: "Not right. It comes from no error that the page knows." };
+  }
+
+  /**
+   * @param {any} value the steps in the order of the reader, by their right places from 1 on
+   * @param {number} count of the steps
+   * @returns {Mark}
+   */
+  function judgeOrder(value, count) {
+    if (!isWholes(value)) return { problem: "Move the steps into their order first." };
+    const placed = value.filter((step, place) => step === place + 1).length;
+    if (placed === count) return { right: true, said: "Right: every step stands in its place." };
+    return { right: false, said: `Not right: ${placed} of ${plural(count, "step stands", "steps stand")} in place.` };
+  }
+
+  /** Whether a value holds each place from 1 to count once. */
+  const isOrder = (value, count) =>
+    isWholes(value) &&
+    value.length === count &&
+    new Set(value).size === count &&
+    value.every((place) => isPlace(place - 1, count));
+
+  /** Steps in an order that the seed decides and that is not right already, which would ask nothing. */
+  function mixedSteps(steps, seed) {
+    for (let again = 0; ; again += 1) {
+      const mixed = shuffled(steps, `${seed}/${again}`);
+      if (mixed.some((step, place) => step.place !== place + 1)) return mixed;
+    }
+  }
+
+  // ---- Exams
+
+  /** An exam that was kept, if the page knows its items; null where it does not fit. */
+  function validExam(exam, known) {
+    const fits =
+      isObject(exam) &&
+      typeof exam.seed === "string" &&
+      areNames(exam.ids, known) &&
+      new Set(exam.ids).size === exam.ids.length &&
+      Number.isFinite(exam.minutes) &&
+      Number.isFinite(exam.started) &&
+      isPlace(exam.current, exam.ids.length) &&
+      isObject(exam.answers);
+    return fits ? exam : null;
+  }
+
+  const hasAnswer = (exam, id) => (exam.answers[id] ?? null) !== null;
+  const endOf = (exam) => exam.started + exam.minutes * 60_000;
+  const secondsLeft = (exam, now) => Math.ceil((endOf(exam) - now) / 1000);
+
+  /**
+   * How an exam went by topic, in the order of the topics.
+   * @template {{topic: string}} T
+   * @param {T[]} items of the exam
+   * @param {(item: T) => boolean} isRight
+   * @param {[string, string][]} topics
+   */
+  function examResult(items, isRight, topics) {
+    const wrong = new Set(items.filter((item) => !isRight(item)));
+    const rows = topics
+      .map(([topic, title]) => ({ title, own: items.filter((item) => item.topic === topic) }))
+      .filter(({ own }) => own.length)
+      .map(({ title, own }) => {
+        const missed = own.filter((item) => wrong.has(item));
+        return { title, right: own.length - missed.length, of: own.length, missed };
+      });
+    return { right: items.length - wrong.size, of: items.length, rows };
+  }
+
+  return Object.freeze({
+    parseNumber,
+    isNear,
+    digitsMissing,
+    judgeChoice,
+    judgeNumber,
+    knownError,
+    judgeOrder,
+    isOrder,
+    mixedSteps,
+    validExam,
+    hasAnswer,
+    endOf,
+    secondsLeft,
+    examResult,
+  });
 })();

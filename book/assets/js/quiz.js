@@ -2,29 +2,38 @@
 (() => {
   "use strict";
 
-  const quiz = window.practiceQuiz;
-  const { h } = quiz;
-  const place = document.querySelector(".quiz-desk");
-  const sections = [...document.querySelectorAll(".quiz-topic")];
-  const items = [...document.querySelectorAll(".quiz-item")].map((element) => quiz.item(element));
-  const title = (section) => [...section.querySelector("h2").childNodes].filter((node) => !node.classList?.contains("headerlink")).map((node) => node.textContent).join("").trim();
-  const topics = sections.map((section) => [section.id.replace("quiz-topic-", ""), title(section)]);
+  const { h } = dom;
+  const root = dom.one(".quiz-desk");
+  const sections = dom.all(".quiz-topic");
+  const items = dom.all(".quiz-item").map(quizItem);
+  const topics = sections.map(({ id }) => {
+    const topic = id.replace("quiz-topic-", "");
+    return /** @type {[string, string]} */ ([topic, vocabulary.topics[topic] ?? topic]);
+  });
   const paper = h("div", { class: "quiz-paper" });
 
   // ---- Practice
 
+  const filters = h("div", { class: "quiz-panel quiz-filters" });
   const select = (name, label, options) => {
-    const made = h("select", { id: `quiz-${name}`, change: practise }, ...options.map(([value, text]) => h("option", { value }, text)));
-    return [made, h("p", {}, h("label", { for: made.id }, label), made)];
+    const made = dom.menu({ id: `quiz-${name}`, change: practise }, options);
+    filters.append(h("p", {}, h("label", { for: made.id }, label), made));
+    return made;
   };
-  const [topic, topicBox] = select("topic", "Topic", [["", "All topics"], ...topics]);
-  const [level, levelBox] = select("level", "Level", [["", "All levels"], ["1", "basic"], ["2", "solid"], ["3", "hard"]]);
-  const [which, whichBox] = select("which", "Items", [["", "all of them"], ["open", "not right yet"]]);
-  const [view, viewBox] = select("view", "Show", [["list", "as a list"], ["one", "one at a time"]]);
+  const topic = select("topic", "Topic", [["", "All topics"], ...topics]);
+  const level = select("level", "Level", [["", "All levels"], ...Object.entries(vocabulary.levels)]);
+  const which = select("which", "Items", [
+    ["", "all of them"],
+    ["open", "not right yet"],
+  ]);
+  const view = select("view", "Show", [
+    ["list", "as a list"],
+    ["one", "one at a time"],
+  ]);
   const count = h("p", { class: "quiz-said", role: "status" });
-  const practice = h("div", { class: "quiz-panel quiz-filters" }, topicBox, levelBox, whichBox, viewBox, count);
+  filters.append(count);
 
-  const step = (text, delta) => h("button", { type: "button", class: "quiz-button", click: () => turn(at + delta, true) }, text);
+  const step = (text, delta) => dom.button("quiz-button", text, () => turn(at + delta, true));
   const back = step("Previous", -1);
   const next = step("Next", 1);
   const where = h("span", { class: "quiz-where" });
@@ -34,21 +43,24 @@
 
   /** Put the items back into their sections, all visible. */
   function home() {
-    for (const section of sections) section.append(...items.filter((item) => section.id === `quiz-topic-${item.topic}`).map((item) => item.element));
+    for (const section of sections)
+      section.append(...items.filter((item) => section.id === `quiz-topic-${item.topic}`).map((item) => item.element));
     for (const item of items) item.element.hidden = false;
     paper.replaceChildren();
   }
   function practise() {
     home();
-    const fits = (item) => (!topic.value || item.topic === topic.value) && (!level.value || item.level === Number(level.value))
-      && (!which.value || !quiz.past(item.id)?.right);
+    const fits = (item) =>
+      (!topic.value || item.topic === topic.value) &&
+      (!level.value || item.level === Number(level.value)) &&
+      (!which.value || !practice.items().get(item.id)?.right);
     shown = items.filter(fits);
-    count.textContent = shown.length === 1 ? "1 item" : `${shown.length} items`;
+    count.textContent = util.plural(shown.length, "item");
     const one = view.value === "one";
     for (const item of items) item.element.hidden = !shown.includes(item);
-    for (const section of sections) section.hidden = one || ![...section.querySelectorAll(".quiz-item")].some((element) => !element.hidden);
+    for (const section of sections) section.hidden = one || !dom.one(".quiz-item:not([hidden])", section);
     if (one && shown.length) {
-      shown = quiz.shuffled(shown, quiz.freshSeed());
+      shown = util.shuffled(shown);
       paper.replaceChildren(...shown.map((item) => item.element), pager);
       turn(0, false);
     }
@@ -56,7 +68,9 @@
   function turn(to, focus) {
     if (to < 0 || to >= shown.length) return;
     at = to;
-    shown.forEach((item, index) => { item.element.hidden = index !== at; });
+    shown.forEach((item, index) => {
+      item.element.hidden = index !== at;
+    });
     back.setAttribute("aria-disabled", String(at === 0));
     next.setAttribute("aria-disabled", String(at === shown.length - 1));
     where.textContent = `${at + 1} of ${shown.length}`;
@@ -65,7 +79,7 @@
 
   // ---- The three modes
 
-  const exam = quiz.examPanel({
+  const exam = quizExam({
     items,
     topics,
     paper,
@@ -76,9 +90,9 @@
     },
     free() {
       for (const item of items) {
-        item.reset(quiz.freshSeed());
+        item.reset(util.freshSeed());
         item.mode("practice");
-        quiz.showPast(item);
+        item.showPast();
       }
       home();
       modes.hidden = false;
@@ -86,11 +100,38 @@
       tabs.exam.focus(); // the button that was pressed is gone
     },
   });
-  const progress = quiz.progressPanel(items, exam.last);
-  const panels = { practise: practice, exam: exam.panel, progress: progress.panel };
+  const counts = h("p", { class: "quiz-counts" });
+  const last = h("section", { class: "quiz-last", "aria-label": "Your last exam" });
+  const keeps = store.available
+    ? "Your progress stays in this browser and is sent to nobody. "
+    : "This browser does not let the page store anything, so your answers last until you leave the page. ";
+  const progress = h(
+    "div",
+    { class: "quiz-panel" },
+    counts,
+    h(
+      "p",
+      {},
+      keeps,
+      h("a", { href: "progress.html" }, "What is still missing"),
+      " counts it by topic, with your questions and drills, and exports, imports and erases it.",
+    ),
+    last,
+  );
+  const panels = { practise: filters, exam: exam.panel, progress };
+
+  function fillProgress() {
+    const done = practice.items();
+    const past = items.map(({ id }) => done.get(id)).filter(Boolean);
+    const right = past.filter((entry) => entry.right).length;
+    counts.textContent = `You have tried ${past.length} of ${items.length} items; the last time, ${right} were right.`;
+    last.replaceChildren(...exam.last());
+    last.hidden = !last.firstChild;
+  }
   const names = { practise: "Practise", exam: "Sit an exam", progress: "Your progress" };
-  const tabs = Object.fromEntries(Object.entries(names).map(([name, text]) => [name,
-    h("button", { type: "button", class: "quiz-button quiz-mode", click: () => choose(name) }, text)]));
+  const tabs = Object.fromEntries(
+    Object.entries(names).map(([name, text]) => [name, dom.button("quiz-button quiz-mode", text, () => choose(name))]),
+  );
   const modes = h("div", { class: "quiz-modes", role: "group", "aria-label": "What to do" }, ...Object.values(tabs));
 
   function choose(name) {
@@ -104,25 +145,28 @@
     }
     home();
     for (const section of sections) section.hidden = true;
-    if (name === "progress") progress.fill();
+    if (name === "progress") fillProgress();
   }
 
   for (const item of items) {
-    quiz.showPast(item);
+    item.showPast();
     item.checked = ({ right }) => {
-      quiz.note(item.id, right);
-      quiz.showPast(item);
+      practice.note(item.id, right);
+      item.showPast();
     };
   }
-  place.append(modes, ...Object.values(panels), paper);
+  root.append(modes, ...Object.values(panels), paper);
   choose("practise");
   if (exam.resume()) {
     for (const [name, panel] of Object.entries(panels)) panel.hidden = name !== "exam";
   }
-  window.practice.watch(() => items.forEach(quiz.showPast)); // erased or imported on another page
+  practice.watch(() => {
+    for (const item of items) item.showPast();
+  }); // erased or imported on another page
   addEventListener("hashchange", follow);
-  addEventListener("pageshow", ({ persisted }) => { // a browser that comes back to the page may have set the menus anew
-    if (!persisted && !practice.hidden && [topic, level, which, view].some((menu) => menu.selectedIndex > 0)) practise();
+  addEventListener("pageshow", ({ persisted }) => {
+    // a browser that comes back to the page may have set the menus anew
+    if (!persisted && !filters.hidden && [topic, level, which, view].some((menu) => menu.selectedIndex > 0)) practise();
   });
   follow();
 
@@ -135,5 +179,5 @@
     choose("practise");
     named.scrollIntoView();
   }
-  place.dataset.ready = "";
+  root.dataset.ready = "";
 })();

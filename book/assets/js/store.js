@@ -1,6 +1,6 @@
 /* What a reader has practised, kept in this browser and nowhere else: the quiz and the mock interview share it.
  *
- * window.practiceStore = {
+ * store = {
  *   available                 false where the browser refuses storage: then it lasts until the page is left
  *   read(section)             a copy of what was written, or {}
  *   write(section, object)    replaces the section
@@ -13,9 +13,10 @@
  * One key of localStorage holds {"version": 1, "sections": {NAME: object}}. An entry is an object with its date in `at`; it
  * stands in a section or one level below. What has no date is imported only where nothing is kept.
  */
-(() => {
+const store = (() => {
   "use strict";
 
+  const { isObject, isDated } = util;
   const KEY = "transformers-tested";
   const VERSION = 1;
   const LONGEST = 2_000_000; // characters; a reader who answered everything stays far below
@@ -27,15 +28,13 @@
   /** Whether the browser stores anything here: asking may throw, and so may writing. */
   function works() {
     try {
-      window.localStorage.setItem(`${KEY}-probe`, "1");
-      window.localStorage.removeItem(`${KEY}-probe`);
+      localStorage.setItem(`${KEY}-probe`, "1");
+      localStorage.removeItem(`${KEY}-probe`);
       return true;
     } catch {
       return false;
     }
   }
-
-  const plain = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
   /** The sections of a text as a Map, so that no name can reach an object's prototype; throws a sentence for a reader. */
   function parse(text) {
@@ -48,7 +47,7 @@
     } catch {
       throw new Error("This file is not JSON, or it is cut off. Choose the file that you exported from this book.");
     }
-    if (!plain(data) || !plain(data.sections) || !Number.isInteger(data.version)) {
+    if (!isObject(data) || !isObject(data.sections) || !Number.isInteger(data.version)) {
       throw new Error("This file does not hold progress in this book. Choose the file that you exported from it.");
     }
     if (data.version !== VERSION) {
@@ -59,7 +58,7 @@
     }
     const sections = new Map();
     for (const [name, value] of Object.entries(data.sections)) {
-      if (!NAME.test(name) || !plain(value)) {
+      if (!NAME.test(name) || !isObject(value)) {
         throw new Error("A part of this file is damaged, so nothing was imported. Export it again.");
       }
       sections.set(name, value);
@@ -67,8 +66,6 @@
     return sections;
   }
 
-  const DATE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/; // such dates are ordered as texts are
-  const dated = (value) => plain(value) && DATE.test(value.at);
   const alike = (one, other) => Object.keys(one).every((key) => typeof one[key] === typeof other[key]);
 
   /** What is kept with what a file brings: of two entries the newer, and what is kept where both are of one time. */
@@ -76,11 +73,11 @@
     const result = new Map(Object.entries(kept));
     for (const [key, value] of Object.entries(brought)) {
       const own = result.get(key);
-      if (dated(value)) {
-        const newer = !dated(own) || (value.at > own.at && alike(own, value));
+      if (isDated(value)) {
+        const newer = !isDated(own) || (value.at > own.at && alike(own, value));
         count[newer ? "taken" : "kept"] += 1;
         if (newer) result.set(key, value);
-      } else if (plain(value) && depth > 1 && !dated(own) && (plain(own) || !result.has(key))) {
+      } else if (isObject(value) && depth > 1 && !isDated(own) && (isObject(own) || !result.has(key))) {
         result.set(key, merged(own ?? {}, value, count, depth - 1));
       } else if (!result.has(key)) {
         result.set(key, value);
@@ -96,7 +93,7 @@
     let kept = memory;
     if (available) {
       try {
-        kept = window.localStorage.getItem(KEY) ?? "";
+        kept = localStorage.getItem(KEY) ?? "";
       } catch {
         available = false;
       }
@@ -109,11 +106,11 @@
     }
   }
 
-  function keep(sections) {
+  function save(sections) {
     memory = text(sections);
     if (!available) return;
     try {
-      window.localStorage.setItem(KEY, memory);
+      localStorage.setItem(KEY, memory);
     } catch {
       available = false; // full, or refused since: go on in memory
     }
@@ -126,7 +123,7 @@
     return section;
   }
 
-  window.practiceStore = Object.freeze({
+  return Object.freeze({
     get available() {
       return available;
     },
@@ -135,8 +132,8 @@
     },
     write(section, object) {
       named(section);
-      if (!plain(object)) throw new Error(`The section ${section} holds an object: got ${JSON.stringify(object)}.`);
-      keep(load().set(section, object));
+      if (!isObject(object)) throw new Error(`The section ${section} holds an object: got ${JSON.stringify(object)}.`);
+      save(load().set(section, object));
     },
     exportText() {
       return `${text(load())}\n`;
@@ -146,13 +143,13 @@
       const count = { taken: 0, kept: 0 };
       const all = load();
       for (const [name, section] of sections) all.set(name, merged(all.get(name) ?? {}, section, count));
-      keep(all);
+      save(all);
       return count;
     },
     erase() {
       memory = "";
       try {
-        window.localStorage.removeItem(KEY);
+        localStorage.removeItem(KEY);
       } catch {
         available = false;
       }

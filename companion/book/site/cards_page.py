@@ -24,11 +24,12 @@ def made(env: BuildEnvironment) -> tuple[list[cards.Card], dict[str, bytes]]:
         ExtensionError: a question holds what a card cannot show.
     """
     if not hasattr(env, "flash_cards"):
-        book = Path(env.srcdir, "book")
+        root = Path(env.srcdir)
         try:
-            env.flash_cards = cards.cards(book), cards.files(book)
+            found = cards.cards(root)
         except ValueError as error:
             raise ExtensionError(f"flash cards: {error}") from None
+        env.flash_cards = found, cards.files(found, cards.edition(root))
     return env.flash_cards
 
 

@@ -10,13 +10,11 @@ It warns, which fails a build with ``-W``, where a call names an unknown claim, 
 (one with a notebook in the table of contents) is not settled exactly once.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -24,17 +22,10 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import set_source_info
 
 from companion.book import toc
-from companion.book.claims import (
-    VERDICTS,
-    Claim,
-    Ledger,
-    Settlement,
-    count,
-    ledger_files,
-    problems,
-    read_ledger,
-    settlements,
-)
+from companion.book.claims import Ledger, Settlement, count, ledger_files, problems, read_ledger, settled_in
+from companion.book.entries import markdown
+from companion.book.model import DOCUMENTS, VERDICTS, Claim
+from companion.book.site.html import table, target
 
 log = logging.getLogger(__name__)
 
@@ -46,10 +37,10 @@ def _ledger(env: BuildEnvironment) -> Ledger:
     return read_ledger(Path(env.srcdir))
 
 
-def _notebook(env: BuildEnvironment, docname: str) -> dict | None:
-    """Load the notebook behind a page; None for a page that is not a notebook."""
+def _notebook(env: BuildEnvironment, docname: str) -> Path | None:
+    """Return the notebook behind a page; None for a page that is not a notebook."""
     path = Path(env.doc2path(docname))
-    return json.loads(path.read_text("utf8")) if path.suffix == ".ipynb" else None
+    return path if path.suffix == ".ipynb" else None
 
 
 def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
@@ -59,7 +50,7 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
     notebook = _notebook(env, docname)
     if notebook is None:
         return
-    settled = settlements(notebook["cells"])
+    settled = settled_in(notebook)
     env.ledger_settled[docname] = settled
     if not settled:
         return
@@ -75,7 +66,7 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
         label = f"claim-{claim.id}"
         box["ids"].append(label)
         box["classes"].extend(name for name in ("claim-cell", f"verdict-{claim.verdict}") if name not in box["classes"])
-        env.get_domain("std").note_hyperlink_target(label, docname, label, claim.claim)
+        target(env, label, claim.claim)
 
 
 def check(app: Sphinx, env: BuildEnvironment) -> None:
@@ -132,9 +123,7 @@ class LedgerTable(SphinxDirective):
             set_source_info(self, heading)
             section += heading
             section.extend(
-                self._entry(claim, ledger.documents, titles, settled.get(claim.id))
-                for claim in ledger.claims
-                if claim.chapter == chapter
+                self._entry(claim, titles, settled.get(claim.id)) for claim in ledger.claims if claim.chapter == chapter
             )
             result.append(section)
         return result
@@ -148,10 +137,9 @@ class LedgerTable(SphinxDirective):
                 continue
             self.env.note_dependency(self.env.doc2path(docname))
             name = toc.chapter(docname)
-            text = "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
-            title = re.search(r"^# (.+)$", text, re.MULTILINE)
+            title = re.search(r"^# (.+)$", markdown(notebook), re.MULTILINE)
             titles.setdefault(name, title[1].strip() if title else name)
-            settled |= {item.claim_id: (name, item) for item in settlements(notebook["cells"])}
+            settled |= {item.claim_id: (name, item) for item in settled_in(notebook)}
         return titles, settled
 
     def _counts(self, ledger: Ledger, chapters: list[str], titles: Mapping[str, str]) -> list[nodes.Node]:
@@ -165,24 +153,17 @@ class LedgerTable(SphinxDirective):
             rows.append([title, *numbers, str(count(ledger, chapter))])
         if len(chapters) > 1:
             rows.append(["All", *(str(count(ledger, name)) for name in VERDICTS), str(len(ledger.claims))])
-        return [*self._table(meanings, "ledger-verdicts"), *self._table(rows, "ledger-chapters")]
+        return [
+            *table(self, meanings, "ledger-counts ledger-verdicts"),
+            *table(self, rows, "ledger-counts ledger-chapters"),
+        ]
 
-    def _table(self, rows: list[list[str]], name: str) -> list[nodes.Node]:
-        lines = ["```{list-table}", ":header-rows: 1", f":class: ledger-counts {name}", ""]
-        for row in rows:
-            lines += [f"{'  -' if number else '* -'} {cell}" for number, cell in enumerate(row)]
-        box = nodes.container()
-        self.state.nested_parse(StringList([*lines, "```"], source=self.get_source_info()[0]), 0, box)
-        return box.children
-
-    def _entry(
-        self, claim: Claim, documents: int, titles: Mapping[str, str], place: tuple[str, Settlement] | None
-    ) -> nodes.container:
+    def _entry(self, claim: Claim, titles: Mapping[str, str], place: tuple[str, Settlement] | None) -> nodes.container:
         """One claim: what it says, the verdict, where it is settled, what is right, the evidence."""
         label = f"ledger-{claim.id}"
         box = nodes.container(ids=[label], classes=["ledger-entry", f"verdict-{claim.verdict}"])
-        self.env.get_domain("std").note_hyperlink_target(label, self.env.docname, label, claim.claim)
-        facts = [f"{{verdict}}`{claim.verdict}`", f"in {claim.documents} of {documents} documents"]
+        target(self.env, label, claim.claim)
+        facts = [f"{{verdict}}`{claim.verdict}`", f"in {claim.documents} of {DOCUMENTS} documents"]
         if place:
             chapter, item = place
             source = f"{{cite:t}}`{item.bibkey}`, cited in a" if item.bibkey else ""

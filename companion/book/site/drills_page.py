@@ -6,13 +6,13 @@
 from pathlib import Path
 
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from companion.book.drills import DRILLS, TIERS, Drill, read_drills
-from companion.book.site.mock_page import folded, folded_summary, piece
+from companion.book.drills import DRILLS, read_drills
+from companion.book.model import TIERS, Drill
+from companion.book.site.html import element, link
 from companion.book.topics import TOPICS
 
 
@@ -31,33 +31,22 @@ class DrillList(SphinxDirective):
             own = [drill for drill in found if drill.topic == topic]
             if own:
                 items = nodes.bullet_list("", *(nodes.list_item("", self._item(drill)) for drill in own))
-                head = folded_summary("", nodes.inline("", f"{title} "), nodes.inline("", f"({len(own)})"))
-                place += folded("", head, items, classes=["coding-topic"], data={"topic": topic, "title": title})
+                head = element("summary", "", nodes.inline("", f"{title} "), nodes.inline("", f"({len(own)})"))
+                place += element("details", "coding-topic", head, items, data_topic=topic, data_title=title)
         return [place]
 
-    def _item(self, drill: Drill) -> piece:
-        link = addnodes.pending_xref(
-            "",
-            nodes.inline("", drill.name),
-            refdomain="std",
-            reftype="ref",
-            reftarget=f"exr-{drill.name}",
-            refdoc=self.env.docname,
-            refexplicit=False,
-            refwarn=True,
+    def _item(self, drill: Drill) -> nodes.Element:
+        about = nodes.Text(f": {TIERS[drill.tier]}, {drill.kind}, {drill.minutes} min")
+        data = {"name": drill.name, "topic": drill.topic, "tier": drill.tier}
+        data |= {"kind": drill.kind, "minutes": drill.minutes}
+        data = {f"data_{name}": value for name, value in data.items()}
+        return element(
+            "div", "coding-drill", nodes.paragraph("", "", link(self, f"exr-{drill.name}", kind="ref"), about), **data
         )
-        about = f": {TIERS[drill.tier]}, {drill.kind}, {drill.minutes} min"
-        data = {
-            "name": drill.name,
-            "topic": drill.topic,
-            "tier": drill.tier,
-            "kind": drill.kind,
-            "minutes": drill.minutes,
-        }
-        return piece("", nodes.paragraph("", "", link, nodes.Text(about)), classes=["coding-drill"], data=data)
 
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Register the directive."""
+    app.setup_extension("companion.book.site.html")
     app.add_directive("drill-list", DrillList)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,22 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
-from sphinx.util.nodes import make_refnode, set_source_info
+from sphinx.util.nodes import set_source_info
 
-from companion.book.drills import DRILLS, TIERS, read_drills
-from companion.book.questions import LEVELS
+from companion.book.drills import DRILLS, read_drills
+from companion.book.model import LEVELS, TIERS
 from companion.book.quiz import read_quiz
-from companion.book.site.questions_index import gather, without_links
-from companion.book.site.quiz_page import element, quiz_element
+from companion.book.site.html import LABEL, element, heading, link, parse, target, without_links
+from companion.book.site.questions_index import gather
 from companion.book.topics import TOPICS
 
-LINK = "practice"
 KINDS = {"question": "Questions", "item": "Quiz items", "drill": "Drills"}
-SCRIPTS = ("store.js", "practice.js", "progress-file.js", "progress.js")
 
 
 @dataclass(frozen=True)
@@ -58,12 +55,12 @@ def pieces(env: BuildEnvironment) -> list[Piece]:
     """
     found = [
         Piece("question", one.name, one.name, one.question, one.topic, LEVELS[one.level], one.level)
-        for _, one in gather(env)
+        for one in gather(env)
     ]
     for item in read_quiz(Path(env.srcdir)):
         env.note_dependency(str(item.source))
         if item.topic not in TOPICS:
-            raise ValueError(f"{item.source.name}, {item.id}: topic is one of {', '.join(TOPICS)}: got {item.topic!r}.")
+            raise ValueError(f"{item.where}: topic is one of {', '.join(TOPICS)}: got {item.topic!r}.")
         first = item.question.strip().split("\n\n")[0]
         found.append(Piece("item", item.id, item.id, first, item.topic, LEVELS[item.level], item.level))
     env.note_dependency(str(Path(env.srcdir, DRILLS)))
@@ -91,16 +88,7 @@ class Practice(SphinxDirective):
 
     def link(self, target: str, *words: nodes.Node) -> nodes.paragraph:
         """Make a paragraph of a link."""
-        reference = addnodes.pending_xref(
-            *("", nodes.inline("", "", *words)),
-            refdomain="",
-            reftype=LINK,
-            reftarget=target,
-            refdoc=self.env.docname,
-            refwarn=True,
-        )
-        set_source_info(self, reference)
-        paragraph = nodes.paragraph("", "", reference)
+        paragraph = nodes.paragraph("", "", link(self, target, *words, kind=LABEL))
         set_source_info(self, paragraph)
         return paragraph
 
@@ -158,14 +146,12 @@ class PracticeLists(Practice):
             parts = [part for kind, group in groups.items() if group for part in self._list(kind, group)]
             data = {"data_topic": topic, "data_title": TOPICS[topic]}
             place += element("details", "progress-topic", summary, *parts, id=name, **data)
-            self.env.get_domain("std").note_hyperlink_target(name, self.env.docname, name, TOPICS[topic])
+            target(self.env, name, TOPICS[topic])
         return [place]
 
     def _list(self, kind: str, group: list[Piece]) -> list[nodes.Node]:
-        heading = nodes.rubric(KINDS[kind], KINDS[kind], classes=["progress-kind"])
-        heading["heading-level"] = heading["level"] = 3
-        set_source_info(self, heading)
-        return [heading, element("ul", "progress-pieces", *(self._piece(one) for one in group), data_kind=kind)]
+        head = heading(self, KINDS[kind], "progress-kind")
+        return [head, element("ul", "progress-pieces", *(self._piece(one) for one in group), data_kind=kind)]
 
     def _piece(self, one: Piece) -> nodes.Element:
         children, messages = self.state.inline_text(" ".join(one.text.split()), self.lineno)
@@ -182,36 +168,14 @@ class PracticePlace(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the place."""
-        place = element("div", f"progress-{self.arguments[0]}")
-        self.state.nested_parse(self.content, self.content_offset, place)
-        return [place]
-
-
-def resolve(
-    app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, content: nodes.Element
-) -> nodes.reference | None:
-    """Make the link of a piece; one that is on no page is left unresolved, and so warned of."""
-    if node["reftype"] != LINK:
-        return None
-    docname, label = env.get_domain("std").anonlabels.get(node["reftarget"], ("", ""))
-    return make_refnode(app.builder, node["refdoc"], docname, label, content) if docname else None
-
-
-def add_scripts(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """Load the scripts on the page that has the table, and nowhere else."""
-    if doctree is not None and any("progress-table" in node["classes"] for node in doctree.findall(quiz_element)):
-        for name in SCRIPTS:
-            app.add_js_file(f"js/{name}", loading_method="defer")
-        app.add_css_file("css/progress.css")
+        return [element("div", f"progress-{self.arguments[0]}", *parse(self, self.content, offset=self.content_offset))]
 
 
 def setup(app: Sphinx) -> dict[str, object]:
-    """Register the directives, the links and the scripts with Sphinx."""
-    app.setup_extension("companion.book.site.questions_page")
-    app.setup_extension("companion.book.site.quiz_page")  # whose element the page is made of
+    """Register the directives with Sphinx."""
+    for part in ("html", "questions_page", "quiz_page"):
+        app.setup_extension(f"companion.book.site.{part}")
     app.add_directive("practice-table", PracticeTable)
     app.add_directive("practice-lists", PracticeLists)
     app.add_directive("practice-place", PracticePlace)
-    app.connect("missing-reference", resolve)
-    app.connect("html-page-context", add_scripts)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

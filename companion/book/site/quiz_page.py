@@ -1,37 +1,23 @@
 """The directive ``{quiz}``: every item as a question with its answer and reasons folded under it.
 
-The rules of an item are those of ``quiz.py``. The page is complete without JavaScript: options carry letters, and a
-``<details>`` gives the answer and a reason for each. The scripts ``store.js`` and ``quiz*.js``, which only a page with
-this directive loads, turn the same elements into controls. Every text is a node of its own, so that Sphinx can
-translate it.
+The rules of an item are those of ``companion.book.quiz``. The page is complete without JavaScript: options carry
+letters, and a ``<details>`` gives the answer and a reason for each. The scripts turn the same elements into controls.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-from sphinx.writers.html5 import HTML5Translator
 
 from companion.book.claims import ledger_files, read_ledger
-from companion.book.quiz import KINDS, LEVELS, Item, Number, Option, read_quiz
+from companion.book.model import ITEM_KINDS, LEVELS, Item, Number, Option
+from companion.book.quiz import read_quiz
+from companion.book.site.html import element, link, parse, target
 from companion.book.topics import topic_title
-
-SCRIPTS = ("store.js", "practice.js", "quiz-logic.js", "quiz-item.js", "quiz-progress.js", "quiz-exam.js", "quiz.js")
-
-
-class quiz_element(nodes.General, nodes.Element):
-    """An element of the page: ``tag`` names it, ``data`` holds its attributes."""
-
-
-def element(tag: str, name: str, *children: nodes.Node, id: str = "", **data: object) -> quiz_element:
-    """Make an element of a class; ``data_kind="bug"`` becomes ``data-kind="bug"``, and an empty value is left out."""
-    attributes = {key.replace("_", "-"): str(value) for key, value in data.items() if value not in ("", None)}
-    return quiz_element("", *children, tag=tag, classes=name.split(), ids=[id] if id else [], data=attributes)
 
 
 def shuffled(steps: Iterable[Option], item: str) -> list[tuple[int, Option]]:
@@ -64,9 +50,7 @@ class Quiz(SphinxDirective):
             self.env.note_dependency(str(chosen[0].source))
             title = topic_title(topic)
             section = nodes.section("", ids=[f"quiz-topic-{topic}"], names=[], classes=["quiz-topic"])
-            self.env.get_domain("std").note_hyperlink_target(
-                section["ids"][0], self.env.docname, section["ids"][0], title
-            )
+            target(self.env, f"quiz-topic-{topic}", title)
             section += self._placed(nodes.title(title, title), chosen[0])
             section.extend(self._item(item, f"{title}, {number}") for number, item in enumerate(chosen, 1))
             result.append(section)
@@ -89,21 +73,18 @@ class Quiz(SphinxDirective):
 
     def _parsed(self, text: str, item: Item) -> list[nodes.Node]:
         """Parse a text of an item as the Markdown of the page."""
-        box = nodes.container()
-        self.state.nested_parse(StringList(text.splitlines(), source=str(item.source)), item.line - 1, box)
-        return list(box.children)
+        return parse(self, text, str(item.source), item.line - 1)
 
     def _line(self, text: str, item: Item) -> list[nodes.Node]:
         """Parse what becomes the label of a control: one paragraph, without a link inside."""
         parsed = self._parsed(text, item)
         inside = any(node.next_node(nodes.reference) or node.next_node(addnodes.pending_xref) for node in parsed)
         if len(parsed) != 1 or not isinstance(parsed[0], nodes.paragraph) or inside:
-            where = f"{item.source.name}, line {item.line}, {item.id}"
-            raise self.error(f"{where}: an option or a step is one paragraph without a link: got {text!r}.")
+            raise self.error(f"{item.where}: an option or a step is one paragraph without a link: got {text!r}.")
         return parsed
 
     def _item(self, item: Item, name: str) -> nodes.Element:
-        several = "choose all that hold" if item.several else KINDS[item.kind]
+        several = "choose all that hold" if item.several else ITEM_KINDS[item.kind]
         tags = [element("span", "quiz-tag", nodes.Text(word)) for word in (LEVELS[item.level], several)]
         head = element("div", "quiz-head", element("span", "quiz-name", nodes.Text(name)), *tags, id=f"{item.id}-head")
         question = element("div", "quiz-question", *self._parsed(item.question, item), id=f"{item.id}-question")
@@ -127,24 +108,14 @@ class Quiz(SphinxDirective):
             data_kind=item.kind,
             data_several="true" if item.several else "",
         )
-        self.env.get_domain("std").note_hyperlink_target(item.id, self.env.docname, item.id, name)
+        target(self.env, item.id, name)
         return self._placed(box, item)
 
     def _link(self, item: Item) -> nodes.Element:
         """Link to the place that shows it; ``any`` finds claims, sections and figures as well as equations."""
         paragraph = self._words("Shown in: ", item, "quiz-link")
-        text = self.claims.get(item.link)
-        paragraph += addnodes.pending_xref(
-            "",
-            nodes.inline("", text or item.link),
-            refdomain="",
-            reftype="any",
-            reftarget=item.link,
-            refdoc=self.env.docname,
-            refexplicit=text is not None,
-            refwarn=True,
-        )
-        paragraph[-1].source, paragraph[-1].line = str(item.source), item.line
+        words = [nodes.Text(self.claims[item.link])] if item.link in self.claims else []
+        paragraph += self._placed(link(self, item.link, *words), item)
         return paragraph
 
     def _reason(self, item: Item, right: bool, *children: nodes.Node) -> nodes.Element:
@@ -201,34 +172,8 @@ class Quiz(SphinxDirective):
         return [], [answer, title, element("ul", "quiz-reasons", *known)]
 
 
-def open_element(self: HTML5Translator, node: quiz_element) -> None:
-    """Write the start of an element."""
-    self.body.append(self.starttag(node, node["tag"], "", **node["data"]))
-
-
-def close_element(self: HTML5Translator, node: quiz_element) -> None:
-    """Write its end."""
-    self.body.append(f"</{node['tag']}>\n")
-
-
-def _nothing(self: object, node: nodes.Element) -> None:
-    """Let other builders write the children."""
-
-
-def add_scripts(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """Load the scripts of the quiz on a page that holds one, and nowhere else."""
-    if doctree is not None and any("quiz-desk" in node["classes"] for node in doctree.findall(quiz_element)):
-        for name in SCRIPTS:
-            app.add_js_file(f"js/{name}", loading_method="defer")
-        app.add_css_file("css/quiz.css")
-
-
 def setup(app: Sphinx) -> dict[str, object]:
-    """Register the element, the directive and the scripts with Sphinx."""
-    other: dict[str, tuple[Callable, Callable]] = dict.fromkeys(
-        ("latex", "text", "man", "texinfo"), (_nothing, _nothing)
-    )
-    app.add_node(quiz_element, html=(open_element, close_element), **other)
+    """Register the directive with Sphinx."""
+    app.setup_extension("companion.book.site.html")
     app.add_directive("quiz", Quiz)
-    app.connect("html-page-context", add_scripts)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,7 +7,7 @@ import torch
 
 from companion.attention import attention_weights
 from companion.practice import inputs
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 from tests.chapters.attention.right_answers import sentences_then_mask, softmax_then_mask
 from tests.tools.practice import BY_NAME, one_line, refused
 

@@ -9,7 +9,7 @@ from companion.generate.search import length_penalty
 from companion.masks import causal
 from companion.multihead import MultiHeadAttention
 from companion.practice import exercises, inputs
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 BY_NAME = {exercise.name: exercise for exercise in exercises()}
 NEW = (*exercises("exercises"), *exercises("debugging"))

@@ -12,8 +12,10 @@ import yaml
 
 from companion.chapters.interview.formulas import FormulaError, sheet
 
-BOOK = Path(__file__).parents[2] / "book"
-LINES = {entry["id"]: entry for entry in yaml.safe_load((BOOK / "formulas.yml").read_text("utf8"))}
+PAGE = Path(__file__).parents[3] / "book" / "interview" / "formulas.md"
+LINES = {
+    entry["id"]: entry for entry in yaml.safe_load(Path(sheet.__file__).with_name("formulas.yml").read_text("utf8"))
+}
 CELL = re.compile(r"```\{code-cell\} ipython3\n(?:---\n.*?\n---\n|(?::[^\n]*\n)*)(.*?)```", re.DOTALL)
 
 
@@ -28,7 +30,7 @@ class Page:
             check(formula_id, wanted, **options)
 
         names = {}
-        for code in CELL.findall((BOOK / "formulas.md").read_text("utf8")):
+        for code in CELL.findall(PAGE.read_text("utf8")):
             with contextlib.redirect_stdout(io.StringIO()):
                 try:
                     exec(code, names)
@@ -58,7 +60,7 @@ def test_every_line_is_checked_exactly_once(page):
 
 
 def test_the_stored_page_shows_the_outcome_of_every_check_once():
-    cells = json.loads((BOOK / "formulas.ipynb").read_text("utf8"))["cells"]
+    cells = json.loads(PAGE.with_suffix(".ipynb").read_text("utf8"))["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     text = "".join("".join(output.get("text", "")) for output in outputs)
     printed = re.findall(r"^([a-z0-9-]+): error < 1e-\d+: True$", text, re.MULTILINE)
@@ -67,7 +69,7 @@ def test_the_stored_page_shows_the_outcome_of_every_check_once():
 
 
 def test_each_group_stands_on_the_page_once_and_in_order():
-    shown = re.findall(r"^```\{formulas\} (\S+)$", (BOOK / "formulas.md").read_text("utf8"), re.MULTILINE)
+    shown = re.findall(r"^```\{formulas\} (\S+)$", PAGE.read_text("utf8"), re.MULTILINE)
     assert shown == list(dict.fromkeys(line["group"] for line in LINES.values()))
 
 

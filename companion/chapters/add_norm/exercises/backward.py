@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -37,6 +37,7 @@ FOLD_GAIN = Exercise(
     title="Fold gain and bias into the next matrix",
     chapter="add-norm",
     level=2,
+    place=7,
     minutes=20,
     reference=_fold,
     cases=_fold_cases,
@@ -121,6 +122,7 @@ LAYER_NORM_BACKWARD = Exercise(
     title="Differentiate LayerNorm",
     chapter="add-norm",
     level=3,
+    place=8,
     minutes=40,
     reference=_layer_norm_backward,
     cases=_backward_cases,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -51,6 +51,7 @@ FEED_FORWARD = Exercise(
     title="Write the feed-forward network",
     chapter="add-norm",
     level=1,
+    place=3,
     minutes=10,
     reference=_feed_forward,
     cases=_feed_forward_cases,
@@ -132,6 +133,7 @@ SWIGLU = Exercise(
     title="Gate the hidden layer",
     chapter="add-norm",
     level=1,
+    place=4,
     minutes=10,
     reference=_swiglu,
     cases=_swiglu_cases,
@@ -213,6 +215,7 @@ NORM_ORDER = Exercise(
     title="Put add and norm in order",
     chapter="add-norm",
     level=2,
+    place=5,
     minutes=15,
     reference=_norm_order,
     cases=_order_cases,

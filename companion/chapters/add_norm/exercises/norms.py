@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -40,6 +40,7 @@ LAYER_NORM = Exercise(
     title="Normalise each vector",
     chapter="add-norm",
     level=1,
+    place=1,
     minutes=10,
     reference=_layer_norm,
     cases=_layer_norm_cases,
@@ -119,6 +120,7 @@ RMS_NORM = Exercise(
     title="Normalise without centring",
     chapter="add-norm",
     level=1,
+    place=2,
     minutes=5,
     reference=_rms_norm,
     cases=_rms_cases,
@@ -196,6 +198,7 @@ MASKED_BATCH_NORM = Exercise(
     title="Keep padding out of the batch statistics",
     chapter="add-norm",
     level=2,
+    place=6,
     minutes=20,
     reference=_masked_batch_norm,
     cases=_batch_cases,

@@ -27,13 +27,20 @@ function render({ model, el }) {
   const brief = (level) => amount(level).replace("below ", "< ");
 
   function lines() {
-    const place = (DEPTHS.indexOf(view.get("depth")) * SCALES.length + SCALES.indexOf(view.get("scale"))) * ORDERS.length;
+    const place =
+      (DEPTHS.indexOf(view.get("depth")) * SCALES.length + SCALES.indexOf(view.get("scale"))) * ORDERS.length;
     const signal = SIGNALS.findIndex(([name]) => name === view.get("signal"));
     return ORDERS.map((_, s) => levels[place + s][signal]);
   }
 
   const { plot, legend, fill } = curve_plot({
-    names: ORDERS, size: [360, 210, 44, 176], radius: 3, point: (s, j) => { touched = [s, j]; speak(); },
+    names: ORDERS,
+    size: [360, 210, 44, 176],
+    radius: 3,
+    point: (s, j) => {
+      touched = [s, j];
+      speak();
+    },
   });
   const table = h("div", { class: "ex-table ex-ends", role: "table", "aria-label": "first and last layer" });
 
@@ -43,8 +50,10 @@ function render({ model, el }) {
     const name = SIGNALS.find(([value]) => value === view.get("signal"))[2];
     view.root.dataset.point = `${s} ${j}`;
     const ends = ORDERS.map((words, k) => `${words} ${amount(now[k][0])} to ${amount(now[k].at(-1))}`);
-    view.say(h("span", { class: "ex-digits" }, `${ORDERS[s]}, layer ${j + 1} of ${now[s].length}: ${amount(now[s][j])}. `),
-      `The ${name}, from the first layer to the last: ${ends.join("; ")}.`);
+    view.say(
+      h("span", { class: "ex-digits" }, `${ORDERS[s]}, layer ${j + 1} of ${now[s].length}: ${amount(now[s][j])}. `),
+      `The ${name}, from the first layer to the last: ${ends.join("; ")}.`,
+    );
   }
 
   function draw() {
@@ -59,31 +68,57 @@ function render({ model, el }) {
       title: "layer",
       ticks: [0, Math.floor(last / 2), last].map((j) => [j / last, String(j + 1)]),
       levels: decades(low, high),
-      curves: now.map((list, s) => list.map((v, j) => (
-        [j / last, (v - low) / (high - low), `${ORDERS[s]}, layer ${j + 1}: ${amount(v)}`]))),
+      curves: now.map((list, s) =>
+        list.map((v, j) => [j / last, (v - low) / (high - low), `${ORDERS[s]}, layer ${j + 1}: ${amount(v)}`]),
+      ),
       at: touched,
     });
     const cell = (words, role = "cell") => h("span", { role }, words);
     table.replaceChildren(
-      h("div", { role: "row", class: "ex-tablehead" }, ["order", "first layer", "last layer", "first / last"].map((words) => cell(words, "columnheader"))),
+      h(
+        "div",
+        { role: "row", class: "ex-tablehead" },
+        ["order", "first layer", "last layer", "first / last"].map((words) => cell(words, "columnheader")),
+      ),
       ...ORDERS.map((words, s) => {
         const [first, end] = [now[s][0], now[s].at(-1)];
         const ratio = Math.min(first, end) <= FLOOR ? "\u2013" : amount(first - end);
-        return h("div", { role: "row", "data-order": s }, cell(words, "rowheader"), cell(brief(first)), cell(brief(end)), cell(ratio));
-      }));
+        return h(
+          "div",
+          { role: "row", "data-order": s },
+          cell(words, "rowheader"),
+          cell(brief(first)),
+          cell(brief(end)),
+          cell(ratio),
+        );
+      }),
+    );
     speak();
   }
 
   view.watch("depth scale signal", draw);
   view.show(
-    h("div", { class: "ex-controls ex-depth" },
+    h(
+      "div",
+      { class: "ex-controls ex-depth" },
       menu(view, { name: "signal", label: "what is shown", options: SIGNALS.map(([value, words]) => [value, words]) }),
       slider(view, {
-        name: "depth", label: "layers", min: 0, max: 2, at: (v) => DEPTHS.indexOf(v), value: (k) => DEPTHS[k],
+        name: "depth",
+        label: "layers",
+        min: 0,
+        max: 2,
+        at: (v) => DEPTHS.indexOf(v),
+        value: (k) => DEPTHS[k],
       }),
       slider(view, {
-        name: "scale", label: "initial weights times", min: 0, max: 2, at: (v) => SCALES.indexOf(v), value: (k) => SCALES[k],
-      })),
+        name: "scale",
+        label: "initial weights times",
+        min: 0,
+        max: 2,
+        at: (v) => SCALES.indexOf(v),
+        value: (k) => SCALES[k],
+      }),
+    ),
     h("div", { class: "ex-two" }, h("div", null, legend, plot), table),
   );
   draw();

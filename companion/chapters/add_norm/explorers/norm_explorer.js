@@ -31,7 +31,10 @@ function render({ model, el }) {
   }
 
   const all = (x) => x.map((row, i) => row.map((_, k) => result(x, i, k)));
-  const point = (i, j) => { at = [i, j]; explain(); };
+  const point = (i, j) => {
+    at = [i, j];
+    explain();
+  };
   const input = matrix({ name: "x", corner: "token", point });
   const output = matrix({ name: "y", corner: "token", point });
 
@@ -42,7 +45,9 @@ function render({ model, el }) {
     const [row, k] = at;
     const { cells, mean, root, y } = now[row][k];
     const rms = view.get("norm") === "rms";
-    const moved = sum(now.flatMap((line, i) => line.map((cell, j) => Number(Math.abs(cell.y - before[i][j].y) > 1e-9))));
+    const moved = sum(
+      now.flatMap((line, i) => line.map((cell, j) => Number(Math.abs(cell.y - before[i][j].y) > 1e-9))),
+    );
     input.light(cells, at);
     output.light([], at);
     view.root.dataset.cell = `${row} ${k}`;
@@ -50,16 +55,21 @@ function render({ model, el }) {
     let words = "";
     if (cells.length) {
       const v = x[row][k];
-      const right = (n) => ((rounded(v, n) - (rms ? 0 : rounded(mean, n))) / rounded(root, n)).toFixed(2) === y.toFixed(2);
+      const right = (n) =>
+        ((rounded(v, n) - (rms ? 0 : rounded(mean, n))) / rounded(root, n)).toFixed(2) === y.toFixed(2);
       const n = fewest(1, right);
       const up = rms ? short(v, false, n) : `(${short(v, false, n)} ${MINUS} ${short(mean, true, n)})`;
       digits = `${names[row]}, ${features[k]}: ${up} / ${num(root, n)} = ${num(y)}. `;
-      words = view.get("norm") === "batch"
-        ? `The statistics run over ${features[k]} of ${cells.length} tokens. `
-        : `The statistics run over the ${d} features of ${names[row]}. `;
+      words =
+        view.get("norm") === "batch"
+          ? `The statistics run over ${features[k]} of ${cells.length} tokens. `
+          : `The statistics run over the ${d} features of ${names[row]}. `;
     }
-    view.say(h("span", { class: "ex-digits" }, digits), words,
-      `The slider has changed ${moved} of ${places.length * d} results (orange).`);
+    view.say(
+      h("span", { class: "ex-digits" }, digits),
+      words,
+      `The slider has changed ${moved} of ${places.length * d} results (orange).`,
+    );
   }
 
   function draw() {
@@ -71,22 +81,32 @@ function render({ model, el }) {
       title: `input: ${given.length} sentences, ${d} features`,
       rows: names,
       cols: features,
-      data: x.map((line, i) => line.map((v, k) => ({
-        text: short(v), words: `input ${names[i]}, ${features[k]}: ${short(v)}${hides(i) ? ", padding" : ""}`,
-        hidden: hides(i), tone: i || k ? "plus" : "minus", amount: i || k ? 0.15 : 0.6,
-      }))),
+      data: x.map((line, i) =>
+        line.map((v, k) => ({
+          text: short(v),
+          words: `input ${names[i]}, ${features[k]}: ${short(v)}${hides(i) ? ", padding" : ""}`,
+          hidden: hides(i),
+          tone: i || k ? "plus" : "minus",
+          amount: i || k ? 0.15 : 0.6,
+        })),
+      ),
     });
     output.fill({
       title: `result: ${{ batch: "BatchNorm", layer: "LayerNorm", rms: "RMSNorm" }[view.get("norm")]}`,
       rows: names,
       cols: features,
-      data: now.map((line, i) => line.map((cell, k) => {
-        const changed = Math.abs(cell.y - before[i][k].y) > 1e-9;
-        return {
-          text: num(cell.y), words: `result ${names[i]}, ${features[k]}: ${num(cell.y)}${changed ? ", changed" : ""}`,
-          hidden: !cell.cells.length, tone: changed ? "minus" : "plus", amount: changed ? 0.6 : 0.15,
-        };
-      })),
+      data: now.map((line, i) =>
+        line.map((cell, k) => {
+          const changed = Math.abs(cell.y - before[i][k].y) > 1e-9;
+          return {
+            text: num(cell.y),
+            words: `result ${names[i]}, ${features[k]}: ${num(cell.y)}${changed ? ", changed" : ""}`,
+            hidden: !cell.cells.length,
+            tone: changed ? "minus" : "plus",
+            amount: changed ? 0.6 : 0.15,
+          };
+        }),
+      ),
     });
     input.enter(...at);
     output.enter(...at);
@@ -95,14 +115,26 @@ function render({ model, el }) {
 
   view.watch("norm masked first", draw);
   view.show(
-    h("div", { class: "ex-controls" },
+    controls(
       choice(view, {
-        name: "norm", label: "Norm", options: [["batch", "BatchNorm"], ["layer", "LayerNorm"], ["rms", "RMSNorm"]],
+        name: "norm",
+        label: "Norm",
+        options: [
+          ["batch", "BatchNorm"],
+          ["layer", "LayerNorm"],
+          ["rms", "RMSNorm"],
+        ],
       }),
       slider(view, { name: "first", label: "first number of A 1", min: -8, max: 8, step: 0.5, text: (v) => short(v) }),
-      toggle(view, { name: "masked", label: "padding is masked" })),
-    h("div", { class: "ex-flow" }, h("div", { class: "ex-before" }, input.box),
-      h("span", { class: "ex-arrow", "aria-hidden": "true" }, "\u2192"), h("div", { class: "ex-after" }, output.box)),
+      toggle(view, { name: "masked", label: "padding is masked" }),
+    ),
+    h(
+      "div",
+      { class: "ex-flow" },
+      h("div", { class: "ex-before" }, input.box),
+      h("span", { class: "ex-arrow", "aria-hidden": "true" }, "\u2192"),
+      h("div", { class: "ex-after" }, output.box),
+    ),
   );
   draw();
   return view.done;

@@ -17,6 +17,7 @@ COUNT_PARAMETERS = Exercise(
     title="Count the parameters",
     chapter="architecture",
     level=2,
+    place=5,
     minutes=25,
     reference=_count,
     cases=lambda: [

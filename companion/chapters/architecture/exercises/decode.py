@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 
 def _greedy(logits: Tensor, start: int, end: int, max_new: int) -> Tensor:
@@ -36,6 +36,7 @@ GREEDY_DECODE = Exercise(
     title="Write greedily",
     chapter="architecture",
     level=2,
+    place=6,
     minutes=20,
     reference=_greedy,
     cases=_cases,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -37,6 +37,7 @@ SHIFT_TARGET = Exercise(
     title="Shift the target right",
     chapter="architecture",
     level=1,
+    place=1,
     minutes=10,
     reference=_shift,
     cases=_shift_cases,
@@ -107,6 +108,7 @@ POOL_MEAN = Exercise(
     title="Average the real positions",
     chapter="architecture",
     level=1,
+    place=3,
     minutes=10,
     reference=_pool,
     cases=_pool_cases,
@@ -167,6 +169,7 @@ MODEL_MASKS = Exercise(
     title="Build the three masks of a model",
     chapter="architecture",
     level=2,
+    place=4,
     minutes=20,
     reference=_masks,
     cases=lambda: [

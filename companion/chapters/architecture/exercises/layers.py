@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -41,6 +41,7 @@ TIED_EMBEDDING = Exercise(
     title="Use one table at both ends",
     chapter="architecture",
     level=1,
+    place=2,
     minutes=15,
     reference=_ends,
     cases=_ends_cases,
@@ -158,6 +159,7 @@ DECODER_LAYER = Exercise(
     title="Write a decoder layer",
     chapter="architecture",
     level=3,
+    place=7,
     minutes=35,
     reference=_decoder_layer,
     cases=_layer_cases,

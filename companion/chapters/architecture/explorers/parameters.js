@@ -7,6 +7,7 @@ function render({ model, el }) {
 
   const grouped = (x) => String(x).replace(/\B(?=(\d{3})+$)/g, ",");
 
+  /** @returns {[string, number, string][]} */
   function now() {
     const [kind, d, n, v] = ["kind", "d_model", "n_layers", "vocab"].map(view.get);
     const f = view.get("ratio") * d;
@@ -23,7 +24,14 @@ function render({ model, el }) {
     ];
   }
 
-  const table = matrix({ name: "parts", corner: "part", point: (i, j) => { at = [i, j]; explain(); } });
+  const table = matrix({
+    name: "parts",
+    corner: "part",
+    point: (i, j) => {
+      at = [i, j];
+      explain();
+    },
+  });
   table.box.classList.add("ex-parts");
 
   function explain() {
@@ -32,8 +40,11 @@ function render({ model, el }) {
     const [name, count, made] = parts[at[0]];
     table.light([], at);
     view.root.dataset.cell = at.join(" ");
-    view.say(h("span", { class: "ex-words" }, `${name}: `), h("span", { class: "ex-digits" }, `${made} = ${grouped(count)}`),
-      `, ${num((100 * count) / total, 1)}% of all ${grouped(total)}.`);
+    view.say(
+      h("span", { class: "ex-words" }, `${name}: `),
+      h("span", { class: "ex-digits" }, `${made} = ${grouped(count)}`),
+      `, ${num((100 * count) / total, 1)}% of all ${grouped(total)}.`,
+    );
   }
 
   function draw() {
@@ -44,27 +55,46 @@ function render({ model, el }) {
       label: "parameters of each part, and their share",
       rows: parts.map(([name]) => name),
       cols: ["parameters", "share"],
-      data: parts.map(([name, count]) => [grouped(count), `${num((100 * count) / total, 1)}%`].map((text, j) => ({
-        text, words: `${name}, ${j ? "share" : "parameters"}: ${text}`, tone: "plus", amount: count / total,
-      }))),
+      data: parts.map(([name, count]) =>
+        [grouped(count), `${num((100 * count) / total, 1)}%`].map((text, j) => ({
+          text,
+          words: `${name}, ${j ? "share" : "parameters"}: ${text}`,
+          tone: "plus",
+          amount: count / total,
+        })),
+      ),
     });
     table.enter(...at);
     explain();
   }
 
-  const size = (name, label) => slider(view, {
-    name, label, min: 0, max: lists[name].length - 1,
-    at: (x) => lists[name].indexOf(x), value: (k) => lists[name][k], text: grouped,
-  });
+  const size = (name, label) =>
+    slider(view, {
+      name,
+      label,
+      min: 0,
+      max: lists[name].length - 1,
+      at: (x) => lists[name].indexOf(x),
+      value: (k) => lists[name][k],
+      text: grouped,
+    });
   view.watch("kind d_model n_layers ratio vocab tied", draw);
   view.show(
-    h("div", { class: "ex-controls" },
-      menu(view, { name: "kind", label: "model", options: [["encoder-decoder", "encoder-decoder"], ["decoder-only", "one stack: decoder-only or encoder-only"]] }),
+    controls(
+      menu(view, {
+        name: "kind",
+        label: "model",
+        options: [
+          ["encoder-decoder", "encoder-decoder"],
+          ["decoder-only", "one stack: decoder-only or encoder-only"],
+        ],
+      }),
       size("d_model", math("width d_model").childNodes),
       size("n_layers", "layers of a stack"),
       slider(view, { name: "ratio", label: math("d_ff / d_model").childNodes, min: 1, max: 8 }),
       size("vocab", "vocabulary"),
-      toggle(view, { name: "tied", label: "output tied to the embedding" })),
+      toggle(view, { name: "tied", label: "output tied to the embedding" }),
+    ),
     table.box,
   );
   draw();

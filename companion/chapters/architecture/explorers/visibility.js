@@ -26,9 +26,9 @@ function render({ model, el }) {
     if (view.get("output") === i) explain();
     else view.set("output", i);
   };
-  const panels = Object.fromEntries(["source", "target"].map((name) => [name, matrix({
-    name, corner: "output", point: point(name),
-  })]));
+  const panels = Object.fromEntries(
+    ["source", "target"].map((name) => [name, matrix({ name, corner: "output", point: point(name) })]),
+  );
   const bits = (row) => [...row].map((bit) => bit === "1");
   const named = (list) => (list.length ? list.join(", ") : "nothing");
 
@@ -43,16 +43,27 @@ function render({ model, el }) {
     const i = view.get("output");
     const parts = [];
     const faults = [];
-    for (const [name, words] of [["source", state.words], ["target", state.read]]) {
-      panels[name].light(state.tables[name] ? range(count).map((k) => [i, k]) : [], at && at[0] === name ? at.slice(1) : null);
+    for (const [name, words] of Object.entries({ source: state.words, target: state.read })) {
+      panels[name].light(
+        state.tables[name] ? range(count).map((k) => [i, k]) : [],
+        at && at[0] === name ? at.slice(1) : null,
+      );
       if (!state.tables[name]) continue;
       const seen = bits(state.tables[name][i]);
       parts.push(`${state.pair ? `${name}: ` : ""}${named(words.filter((_, j) => seen[j]))}`);
       faults.push(...words.filter((_, j) => seen[j] && wrong(state, name, i, j)));
     }
     view.root.dataset.cell = at ? at.join(" ") : "none";
-    view.say(h("span", { class: "ex-digits" }, `Output ${i + 1} ${state.verb} ${state.goal[i]}. It depends on ${parts.join("; ")}. `),
-      faults.length ? `A fault: ${faults.includes("pad") ? "padding acts on it." : "it reads the token that it is to predict."}` : "As it should be.");
+    view.say(
+      h(
+        "span",
+        { class: "ex-digits" },
+        `Output ${i + 1} ${state.verb} ${state.goal[i]}. It depends on ${parts.join("; ")}. `,
+      ),
+      faults.length
+        ? `A fault: ${faults.includes("pad") ? "padding acts on it." : "it reads the token that it is to predict."}`
+        : "As it should be.",
+    );
   }
 
   const padded = slider(view, { name: "length", label: "real words", min: 1, max: count });
@@ -62,19 +73,21 @@ function render({ model, el }) {
     const chosen = view.get("output");
     padded.hidden = state.kind === "decoder-only";
     panels.source.box.hidden = !state.pair;
-    for (const [name, words] of [["source", state.words], ["target", state.read]]) {
+    for (const [name, words] of Object.entries({ source: state.words, target: state.read })) {
       if (!state.tables[name]) continue;
       panels[name].fill({
         title: `${state.pair ? `${name} tokens` : "tokens"} that each output depends on`,
         rows: state.goal,
         cols: words,
-        data: state.tables[name].map((row, i) => bits(row).map((seen, j) => ({
-          text: seen ? "●" : "",
-          words: `${state.goal[i]} ${seen ? "depends" : "does not depend"} on ${words[j]}${seen && wrong(state, name, i, j) ? ": a fault" : ""}`,
-          hidden: !seen,
-          tone: wrong(state, name, i, j) ? "minus" : "plus",
-          amount: seen ? (i === chosen ? 0.9 : 0.35) : 0,
-        }))),
+        data: state.tables[name].map((row, i) =>
+          bits(row).map((seen, j) => ({
+            text: seen ? "●" : "",
+            words: `${state.goal[i]} ${seen ? "depends" : "does not depend"} on ${words[j]}${seen && wrong(state, name, i, j) ? ": a fault" : ""}`,
+            hidden: !seen,
+            tone: wrong(state, name, i, j) ? "minus" : "plus",
+            amount: seen ? (i === chosen ? 0.9 : 0.35) : 0,
+          })),
+        ),
       });
       panels[name].enter(chosen, at && at[0] === name ? at[2] : 0);
     }
@@ -83,10 +96,11 @@ function render({ model, el }) {
 
   view.watch("model_kind length output", draw);
   view.show(
-    h("div", { class: "ex-controls" },
+    controls(
       menu(view, { name: "model_kind", label: "model", options: kinds.map((name) => [name, name]) }),
       padded,
-      slider(view, { name: "output", label: "output", min: 0, max: count - 1, text: (k) => String(k + 1) })),
+      slider(view, { name: "output", label: "output", min: 0, max: count - 1, text: (k) => String(k + 1) }),
+    ),
     h("div", { class: "ex-flow ex-mapflow" }, panels.source.box, panels.target.box),
   );
   draw();

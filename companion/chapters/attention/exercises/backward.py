@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -58,6 +58,7 @@ ATTENTION_BACKWARD = Exercise(
     title="Go backward through attention",
     chapter="attention",
     level=3,
+    place=9,
     minutes=40,
     reference=_attention_backward,
     cases=_backward_cases,

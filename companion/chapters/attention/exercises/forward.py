@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -87,6 +87,7 @@ ATTENTION = Exercise(
     title="Write the whole of attention",
     chapter="attention",
     level=2,
+    place=6,
     minutes=20,
     reference=_attention,
     cases=_attention_cases,

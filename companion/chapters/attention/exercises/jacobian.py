@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -34,16 +34,12 @@ def _outer(one: Tensor, other: Tensor) -> Tensor:
     return one[..., :, None] * other[..., None, :]
 
 
-def _jacobian_with(scores: Tensor, *, diagonal: float = 1.0, product: float = -1.0, dim: int = -1) -> Tensor:
-    weights = scores.softmax(dim=dim)
-    return diagonal * torch.diag_embed(weights) + product * _outer(weights, weights)
-
-
 SOFTMAX_JACOBIAN = Exercise(
     name="softmax-jacobian",
     title="Differentiate the softmax",
     chapter="attention",
     level=2,
+    place=8,
     minutes=20,
     reference=_softmax_jacobian,
     cases=_jacobian_cases,
@@ -71,19 +67,19 @@ SOFTMAX_JACOBIAN = Exercise(
         ),
         Mistake(
             "no-product",
-            lambda scores: _jacobian_with(scores, product=0.0),
+            Edit(" - weights[..., :, None] * weights[..., None, :]", ""),
             "You differentiated the numerator and held the sum constant. The sum holds every score as well; the rows "
             "of the result have to sum to 0.",
         ),
         Mistake(
             "plus",
-            lambda scores: _jacobian_with(scores, product=1.0),
+            Edit("(weights) - ", "(weights) + "),
             "A sign is wrong: beside the diagonal your entries are positive, as if raising one score raised the "
             "weights of the others. The rows have to sum to 0.",
         ),
         Mistake(
             "negated",
-            lambda scores: _jacobian_with(scores, diagonal=-1.0, product=1.0),
+            Edit("torch.diag_embed(weights) - ", "-torch.diag_embed(weights) + "),
             "Every sign is wrong: by your matrix, raising a score lowers its own weight.",
         ),
         Mistake(
@@ -110,7 +106,7 @@ SOFTMAX_JACOBIAN = Exercise(
         ),
         Mistake(
             "first-axis",
-            lambda scores: _jacobian_with(scores, dim=0),
+            Edit("dim=-1", "dim=0"),
             "You took the softmax over the first axis, which is right only where there is one axis. The keys are last.",
         ),
     ),

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -51,6 +51,7 @@ PADDED_BATCH = Exercise(
     title="Repair a padded batch",
     chapter="attention",
     level=2,
+    place=7,
     minutes=25,
     reference=_padded_batch,
     cases=_padded_cases,

@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -41,6 +41,7 @@ SCALED_SCORES = Exercise(
     title="Compute the scaled scores",
     chapter="attention",
     level=1,
+    place=1,
     minutes=10,
     reference=_scaled_scores,
     cases=_scaled_scores_cases,
@@ -55,47 +56,47 @@ SCALED_SCORES = Exercise(
     mistakes=(
         Mistake(
             "not-transposed",
-            lambda query, key: query @ key / math.sqrt(key.shape[-1]),
+            Edit(".transpose(-2, -1)", ""),
             "You multiplied query and key as they stand. A matrix product sums over the last axis of the left tensor "
             "and the second-last of the right one; a score sums over the width, which is the last axis of both.",
             also=(lambda query, key: key @ query / math.sqrt(key.shape[-1]),),
         ),
         Mistake(
             "no-scale",
-            lambda query, key: query @ key.mT,
+            Edit(" / math.sqrt(key.shape[-1])", ""),
             "You did not scale the dot products: the wider query and key are, the larger your scores come out.",
         ),
         Mistake(
             "width-not-root",
-            lambda query, key: query @ key.mT / key.shape[-1],
+            Edit("math.sqrt(key.shape[-1])", "key.shape[-1]"),
             "You divided by the width d_k itself (or by its root twice), so the scores shrink as the width grows. "
             "With the right scale their size does not depend on the width.",
         ),
         Mistake(
             "root-of-keys",
-            lambda query, key: query @ key.mT / math.sqrt(key.shape[-2]),
+            Edit("key.shape[-1]", "key.shape[-2]"),
             "You scaled by the number of keys. A score is a sum over the width of query and key: one more key must "
             "not change the scores of the others.",
         ),
         Mistake(
             "root-of-queries",
-            lambda query, key: query @ key.mT / math.sqrt(query.shape[-2]),
+            Edit("key.shape[-1]", "query.shape[-2]"),
             "You scaled by the number of queries. One more query must not change the scores of the others.",
         ),
         Mistake(
             "multiplied",
-            lambda query, key: query @ key.mT * math.sqrt(key.shape[-1]),
+            Edit("/ math.sqrt", "* math.sqrt"),
             "You multiplied by the root of the width where the formula divides: the scores grow with the width.",
         ),
         Mistake(
             "wrong-axes-swapped",
-            lambda query, key: query @ key.T / math.sqrt(key.shape[-1]),
+            Edit("key.transpose(-2, -1)", "key.T"),
             "You swapped the wrong axes of the key. `.T` reverses all of them, `.t()` takes two at most, and "
             "`transpose(0, 1)` reaches for the batch: each is right only while there are no leading axes. Print the "
             "shape of what you multiply with.",
             also=(
-                lambda query, key: query @ key.t() / math.sqrt(key.shape[-1]),
-                lambda query, key: query @ key.transpose(0, 1) / math.sqrt(key.shape[-1]),
+                Edit("transpose(-2, -1)", "t()"),
+                Edit("transpose(-2, -1)", "transpose(0, 1)"),
             ),
         ),
         Mistake(

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -67,6 +67,7 @@ SOFTMAX_STABLE = Exercise(
     title="Write a softmax that survives large scores",
     chapter="attention",
     level=1,
+    place=2,
     minutes=10,
     reference=_softmax_stable,
     cases=_softmax_cases,
@@ -181,6 +182,7 @@ MASKED_WEIGHTS = Exercise(
     title="Turn masked scores into weights",
     chapter="attention",
     level=2,
+    place=5,
     minutes=15,
     reference=_masked_weights,
     cases=_masked_cases,

@@ -7,7 +7,12 @@ const STAGES = [
   ["softmax", "Softmax"],
   ["sum", "Sum"],
 ];
-const MASKS = [["none", "none"], ["causal", "causal"], ["padding", "padding"], ["both", "causal + padding"]];
+const MASKS = [
+  ["none", "none"],
+  ["causal", "causal"],
+  ["padding", "padding"],
+  ["both", "causal + padding"],
+];
 
 function render({ model, el }) {
   const view = open_view(model, el);
@@ -38,16 +43,22 @@ function render({ model, el }) {
     rows: words === "queries" ? queries : keys,
     cols: table[0].map((_, c) => String(c + 1)),
     data: table.map((row) => row.map((x) => ({ text: short(x), ...signed(x, 2 * largest(table)) }))),
-    work: (i, c) => [`${words === "queries" ? "query" : words === "keys" ? "key" : "value of"} `
-      + `${(words === "queries" ? queries : keys)[i]}, component ${c + 1}`, short(table[i][c])],
+    work: (i, c) => [
+      `${words === "queries" ? "query" : words === "keys" ? "key" : "value of"} ` +
+        `${(words === "queries" ? queries : keys)[i]}, component ${c + 1}`,
+      short(table[i][c]),
+    ],
     from: () => ({}),
   });
   const last = keys.slice(length);
-  const padding = last.length === 1 ? ` Here the last word, ${last[0]}, counts as padding.`
-    : last.length ? ` Here the last ${last.length} words, ${last.join(" ")}, count as padding.`
-      : " Here no word counts as padding.";
-  const why = (i, j) => (j >= length && model.get("mask") !== "causal"
-    ? `${keys[j]} is padding` : `${keys[j]} comes after ${queries[i]}`);
+  const padding =
+    last.length === 1
+      ? ` Here the last word, ${last[0]}, counts as padding.`
+      : last.length
+        ? ` Here the last ${last.length} words, ${last.join(" ")}, count as padding.`
+        : " Here no word counts as padding.";
+  const why = (i, j) =>
+    j >= length && model.get("mask") !== "causal" ? `${keys[j]} is padding` : `${keys[j]} comes after ${queries[i]}`;
 
   const tables = {
     query: () => parts("queries Q", Q, "queries"),
@@ -62,8 +73,10 @@ function render({ model, el }) {
         data: every((i, j) => ({ text: num(scores[i][j]), ...signed(scores[i][j], largest(scores)) })),
         work: (i, j) => {
           const d = fewest(2, (n) => num(dot(Q[i], K[j], n)) === num(scores[i][j]));
-          return [`query ${queries[i]} · key ${keys[j]}`,
-            `${products(Q[i], K[j], d, (x) => short(x, true, d))} = ${num(scores[i][j])}`];
+          return [
+            `query ${queries[i]} · key ${keys[j]}`,
+            `${products(Q[i], K[j], d, (x) => short(x, true, d))} = ${num(scores[i][j])}`,
+          ];
         },
         from: (i, j) => ({ query: Q[i].map((_, c) => [i, c]), key: K[j].map((_, c) => [j, c]) }),
       };
@@ -78,8 +91,10 @@ function render({ model, el }) {
         work: (i, j) => {
           const [s, want] = [scores[i][j], num(logits[i][j])];
           const d = fewest(2, (n) => num(rounded(s, n) / rounded(root, n)) === want);
-          return [`${queries[i]} · ${keys[j]}, ${scaled ? "scaled" : "not scaled"}`, scaled
-            ? `${num(s, d)} / √${Q[0].length} = ${num(s, d)} / ${num(root, d)} = ${want}` : `stays ${want}`];
+          return [
+            `${queries[i]} · ${keys[j]}, ${scaled ? "scaled" : "not scaled"}`,
+            scaled ? `${num(s, d)} / √${Q[0].length} = ${num(s, d)} / ${num(root, d)} = ${want}` : `stays ${want}`,
+          ];
         },
         from: (i, j) => ({ scores: [[i, j]] }),
       };
@@ -90,12 +105,15 @@ function render({ model, el }) {
         title: [mask.flat().every(Boolean) ? (scaled ? "scaled scores" : "scores") : "masked scores"],
         rows: queries,
         cols: keys,
-        data: every((i, j) => (mask[i][j]
-          ? { text: num(logits[i][j]), ...signed(logits[i][j], largest(scores)) }
-          : { text: `${MINUS}∞`, words: "minus infinity", hidden: true })),
-        work: (i, j) => (mask[i][j]
-          ? [`${queries[i]} may look at ${keys[j]}`, `stays ${num(logits[i][j])}`]
-          : [`${queries[i]} may not look at ${keys[j]}: ${why(i, j)}`, `${num(logits[i][j])} becomes ${MINUS}∞`]),
+        data: every((i, j) =>
+          mask[i][j]
+            ? { text: num(logits[i][j]), ...signed(logits[i][j], largest(scores)) }
+            : { text: `${MINUS}∞`, words: "minus infinity", hidden: true },
+        ),
+        work: (i, j) =>
+          mask[i][j]
+            ? [`${queries[i]} may look at ${keys[j]}`, `stays ${num(logits[i][j])}`]
+            : [`${queries[i]} may not look at ${keys[j]}: ${why(i, j)}`, `${num(logits[i][j])} becomes ${MINUS}∞`],
         from: (i, j) => ({ logits: [[i, j]] }),
       };
     },
@@ -106,7 +124,10 @@ function render({ model, el }) {
         rows: queries,
         cols: keys,
         data: every((i, j) => ({
-          text: num(weights[i][j], 3), hidden: !mask[i][j], tone: "plus", amount: weights[i][j],
+          text: num(weights[i][j], 3),
+          hidden: !mask[i][j],
+          tone: "plus",
+          amount: weights[i][j],
         })),
         work: (i, j) => {
           const words = `How much ${queries[i]} looks at ${keys[j]}`;
@@ -118,14 +139,18 @@ function render({ model, el }) {
           const [own, want] = [logits[i][j] - top, num(weights[i][j], 3)];
           const total = (d) => sum(allowed.map((x) => Math.exp(rounded(x - top, d))));
           // m decimals of the powers and d of the scores, with which each step follows from what stands before it.
-          const right = (m, d) => num(rounded(Math.exp(own), m) / rounded(total(6), m), 3) === want
-            && num(Math.exp(rounded(own, d)), m) === num(Math.exp(own), m) && num(total(d), m) === num(total(6), m);
+          const right = (m, d) =>
+            num(rounded(Math.exp(own), m) / rounded(total(6), m), 3) === want &&
+            num(Math.exp(rounded(own, d)), m) === num(Math.exp(own), m) &&
+            num(total(d), m) === num(total(6), m);
           const m = fewest(3, (n) => right(n, 6));
           const d = fewest(3, (n) => right(m, n));
           const power = (x) => (x - top < 0 ? `e^(${num(x - top, d)})` : `e^${num(x - top, d)}`);
-          return [words + (top ? ` (largest score ${num(top, d)} subtracted first)` : ""),
-            `${power(logits[i][j])} / (${allowed.map(power).join(" + ")}) = `
-            + `${num(Math.exp(own), m)} / ${num(total(6), m)} = ${want}`];
+          return [
+            words + (top ? ` (largest score ${num(top, d)} subtracted first)` : ""),
+            `${power(logits[i][j])} / (${allowed.map(power).join(" + ")}) = ` +
+              `${num(Math.exp(own), m)} / ${num(total(6), m)} = ${want}`,
+          ];
         },
         from: (i) => ({ masked: keys.map((_, k) => [i, k]) }),
       };
@@ -140,8 +165,10 @@ function render({ model, el }) {
         work: (i, c) => {
           const values = V.map((row) => row[c]);
           const d = fewest(3, (n) => num(dot(weights[i], values, n)) === num(output[i][c]));
-          return [`output of ${queries[i]}, component ${c + 1}`,
-            `${products(weights[i], values, d, num)} = ${num(output[i][c])}`];
+          return [
+            `output of ${queries[i]}, component ${c + 1}`,
+            `${products(weights[i], values, d, num)} = ${num(output[i][c])}`,
+          ];
         },
         from: (i, c) => ({ weights: keys.map((_, k) => [i, k]), value: keys.map((_, k) => [k, c]) }),
       };
@@ -151,15 +178,22 @@ function render({ model, el }) {
     scores: [["query", "key"], "scores", "Compare every query with every key: one dot product a pair."],
     scale: [["scores"], "logits", "Divide every score by √d_k, so that their spread does not grow with the width."],
     mask: [["logits"], "masked", "Hide the keys that a query may not see: their score becomes minus infinity."],
-    softmax: [["masked"], "weights", "Exponentiate, then divide each row by its sum: each query spreads a weight of 1."],
+    softmax: [
+      ["masked"],
+      "weights",
+      "Exponentiate, then divide each row by its sum: each query spreads a weight of 1.",
+    ],
     sum: [["weights", "value"], "output", "Average the values with these weights: one output row a query."],
   };
 
   let at = null; // the table and the cell that the readout explains
   const shown = {};
-  const panels = Object.fromEntries(Object.keys(tables).map((name) => [name, matrix({
-    name, corner: ["key", "value"].includes(name) ? name : "query", point: (i, j) => explain(name, i, j),
-  })]));
+  const panels = Object.fromEntries(
+    Object.keys(tables).map((name) => [
+      name,
+      matrix({ name, corner: ["key", "value"].includes(name) ? name : "query", point: (i, j) => explain(name, i, j) }),
+    ]),
+  );
   const before = h("div", { class: "ex-before" });
   const after = h("div", { class: "ex-after" });
   const lead = h("p", { class: "ex-lead" });
@@ -169,7 +203,10 @@ function render({ model, el }) {
     name: "stage",
     label: "Step",
     className: "ex-steps",
-    options: STAGES.map(([value, words], s) => [value, [thumbs[s], h("span", { class: "ex-step" }, `${s + 1} ${words}`)]]),
+    options: STAGES.map(([value, words], s) => [
+      value,
+      [thumbs[s], h("span", { class: "ex-step" }, `${s + 1} ${words}`)],
+    ]),
   });
 
   function explain(name, i, j) {
@@ -190,19 +227,26 @@ function render({ model, el }) {
       shown[name] = tables[name]();
       panels[name].fill(shown[name]);
     }
-    const focused = document.activeElement;
+    const focused = /** @type {HTMLElement} */ (document.activeElement);
     before.replaceChildren(...inputs.map((name) => panels[name].box));
     after.replaceChildren(panels[result].box);
     if (focused !== document.activeElement && view.root.contains(focused)) focused.focus();
-    const idle = { scale: !now().scaled && "Scaling is off: every score stays as it is.",
-      mask: model.get("mask") === "none" && "No mask is chosen: every query may look at every key." }[stage];
+    const idle = {
+      scale: !now().scaled && "Scaling is off: every score stays as it is.",
+      mask: model.get("mask") === "none" && "No mask is chosen: every query may look at every key.",
+    }[stage];
     lead.replaceChildren(...math(idle || words).childNodes, /padding|both/.test(model.get("mask")) ? padding : "");
     STAGES.forEach(([value], s) => {
       const { data } = tables[scenes[value][1]]();
       thumbs[s].style.setProperty("--cols", data[0].length);
-      thumbs[s].replaceChildren(...data.flat().map((cell) => h("i", {
-        class: cell.hidden ? "ex-hidden" : `ex-${cell.tone}`, "--a": Math.min(1, cell.amount || 0).toFixed(3),
-      })));
+      thumbs[s].replaceChildren(
+        ...data.flat().map((cell) =>
+          h("i", {
+            class: cell.hidden ? "ex-hidden" : `ex-${cell.tone}`,
+            "--a": Math.min(1, cell.amount || 0).toFixed(3),
+          }),
+        ),
+      );
     });
     if (!at || at[0] !== result) {
       // Start at the largest number of the last query that is not padding.
@@ -218,9 +262,10 @@ function render({ model, el }) {
   const offered = MASKS.filter(([value]) => steps.masks[value]);
   view.show(
     stepper,
-    h("div", { class: "ex-controls" },
+    controls(
       choice(view, { name: "mask", label: "Mask", options: offered }),
-      toggle(view, { name: "scaled", label: ["divide by ", ...math("√d_k").childNodes] })),
+      toggle(view, { name: "scaled", label: ["divide by ", ...math("√d_k").childNodes] }),
+    ),
     lead,
     h("div", { class: "ex-flow" }, before, h("span", { class: "ex-arrow", "aria-hidden": "true" }, "→"), after),
   );

@@ -8,7 +8,12 @@ function render({ model, el }) {
   const rows = tokens.map((token, i) => {
     const id = newId();
     const input = h("input", {
-      type: "range", id, min: -6, max: 6, step: 0.1, "data-trait": `scores-${i}`,
+      type: "range",
+      id,
+      min: -6,
+      max: 6,
+      step: 0.1,
+      "data-trait": `scores-${i}`,
       oninput: () => {
         const scores = copy(model.get("scores"));
         scores[i] = Number(input.value);
@@ -18,17 +23,31 @@ function render({ model, el }) {
     const score = h("span", { class: "ex-value" });
     const weight = h("span", { class: "ex-value ex-weight", "data-weight": i });
     const bar = h("span", { class: "ex-bar ex-plus", "aria-hidden": "true" }, h("i"));
-    const node = h("div", { class: "ex-key" },
-      h("label", { for: id }, token), input, score, bar, weight, h("span", { class: "ex-value ex-of" }, short(values[i])));
+    const node = h(
+      "div",
+      { class: "ex-key" },
+      h("label", { for: id }, token),
+      input,
+      score,
+      bar,
+      weight,
+      h("span", { class: "ex-value ex-of" }, short(values[i])),
+    );
     return { node, input, score, weight, bar };
   });
-  const head = h("div", { class: "ex-key ex-keyhead", "aria-hidden": "true" },
-    ["key", "score", "", "weight", "", "value"].map((word) => h("span", null, word)));
+  const head = h(
+    "div",
+    { class: "ex-key ex-keyhead", "aria-hidden": "true" },
+    ["key", "score", "", "weight", "", "value"].map((word) => h("span", null, word)),
+  );
 
   // The number line of the values, and the average on it.
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const x = (v) => 6 + 88 * (high > low ? (v - low) / (high - low) : 0.5);
-  const order = values.map((v, i) => [v, i]).sort((a, b) => a[0] - b[0]).map(([, i]) => i);
+  const order = values
+    .map((v, i) => [v, i])
+    .sort((a, b) => a[0] - b[0])
+    .map(([, i]) => i);
 
   // The labels under the line, for a figure at least `width` pixels wide: those that would overlap become one.
   function labels(name, width) {
@@ -37,35 +56,62 @@ function render({ model, el }) {
       const [words, numbers] = [ids.map((i) => tokens[i]).join(", "), ids.map((i) => short(values[i])).join(", ")];
       const wide = Math.min(width, Math.max(long(words), long(numbers)));
       const at = sum(ids.map((i) => x(values[i]))) / ids.length;
-      const middle = Math.min(width - wide / 2, Math.max(wide / 2, at * width / 100));
+      const middle = Math.min(width - wide / 2, Math.max(wide / 2, (at * width) / 100));
       return { ids, words, numbers, wide, at, middle };
     };
     const list = order.map((i) => label([i]));
-    for (let k = 1; k < list.length;) {
+    for (let k = 1; k < list.length; ) {
       const [left, right] = [list[k - 1], list[k]];
       if (right.middle - left.middle < (left.wide + right.wide) / 2 + 6) {
         list.splice(k - 1, 2, label([...left.ids, ...right.ids]));
         k = 1;
       } else k += 1;
     }
-    return h("div", { class: name, "aria-hidden": "true" }, list.map(({ words, numbers, wide, at }) => h("span", {
-      class: "ex-tick", "--x": `${at}%`, "--w": `${wide}px`,
-    }, h("span", null, words), h("span", null, numbers))));
+    return h(
+      "div",
+      { class: name, "aria-hidden": "true" },
+      list.map(({ words, numbers, wide, at }) =>
+        h(
+          "span",
+          { class: "ex-tick", "--x": `${at}%`, "--w": `${wide}px` },
+          h("span", null, words),
+          h("span", null, numbers),
+        ),
+      ),
+    );
   }
 
-  const dots = values.map((v, i) => h("span", {
-    class: "ex-dot", tabindex: i ? "-1" : "0", role: "img", "data-i": 0, "data-j": i, "--x": `${x(v)}%`,
-  }, h("i")));
+  const dots = values.map((v, i) =>
+    h(
+      "span",
+      { class: "ex-dot", tabindex: i ? "-1" : "0", role: "img", "data-i": 0, "data-j": i, "--x": `${x(v)}%` },
+      h("i"),
+    ),
+  );
   const average = h("span", { class: "ex-average" }, h("b"));
-  const line = h("div", { class: "ex-numberline", role: "group", "aria-label": "the values and their average" },
-    dots, labels("ex-ticks-narrow", 270), labels("ex-ticks-wide", 620), average);
-  const legend = h("p", { class: "ex-legend ex-lineof" },
+  const line = h(
+    "div",
+    { class: "ex-numberline", role: "group", "aria-label": "the values and their average" },
+    dots,
+    labels("ex-ticks-narrow", 270),
+    labels("ex-ticks-wide", 620),
+    average,
+  );
+  const legend = h(
+    "p",
+    { class: "ex-legend ex-lineof" },
     h("span", null, h("span", { class: "ex-dotkey", "aria-hidden": "true" }), "value, size = weight"),
-    h("span", null, h("span", { class: "ex-markkey", "aria-hidden": "true" }), "weighted average"));
+    h("span", null, h("span", { class: "ex-markkey", "aria-hidden": "true" }), "weighted average"),
+  );
 
   let at = null;
-  order.forEach((i, rank) => { dots[i].dataset.j = rank; });
-  rove(line, (_, rank) => { at = order[rank]; speak(); });
+  order.forEach((i, rank) => {
+    dots[i].dataset.j = rank;
+  });
+  rove(line, (_, rank) => {
+    at = order[rank];
+    speak();
+  });
 
   const now = () => {
     const scores = model.get("scores").map((s) => s + model.get("shift"));
@@ -78,18 +124,29 @@ function render({ model, el }) {
     const near = scores.map(Math.abs).indexOf(Math.min(...scores.map(Math.abs)));
     const shift = model.get("shift");
     const mean = sum(weights.map((w, i) => w * values[i]));
-    const point = at === null ? []
-      : [h("span", { class: "ex-words" }, `${tokens[at]}: weight ${num(weights[at], 3)} × value ${short(values[at])} = `
-        + `${num(weights[at] * values[at])}. `)];
-    const lookup = weights[top] > 0.995
-      ? `Almost a hard lookup: ${tokens[top]} has weight ${num(weights[top], 3)} and the average is ${num(mean)}. `
-      : `${tokens[top]} has the largest weight, ${num(weights[top], 3)}, and the average is ${num(mean)}. `;
-    const constant = Math.abs(shift) < 0.05
-      ? "Add a constant to every score: no weight moves. "
-      : `The constant ${num(shift, 1)} is in every score and cancels: it changes no weight. `;
-    const zero = Math.abs(scores[near]) < 0.05
-      ? `${tokens[near]} has score 0 and weight ${num(weights[near], 3)}: a score of 0 has no meaning of its own.`
-      : "A score has no meaning of its own: only differences count.";
+    const point =
+      at === null
+        ? []
+        : [
+            h(
+              "span",
+              { class: "ex-words" },
+              `${tokens[at]}: weight ${num(weights[at], 3)} × value ${short(values[at])} = ` +
+                `${num(weights[at] * values[at])}. `,
+            ),
+          ];
+    const lookup =
+      weights[top] > 0.995
+        ? `Almost a hard lookup: ${tokens[top]} has weight ${num(weights[top], 3)} and the average is ${num(mean)}. `
+        : `${tokens[top]} has the largest weight, ${num(weights[top], 3)}, and the average is ${num(mean)}. `;
+    const constant =
+      Math.abs(shift) < 0.05
+        ? "Add a constant to every score: no weight moves. "
+        : `The constant ${num(shift, 1)} is in every score and cancels: it changes no weight. `;
+    const zero =
+      Math.abs(scores[near]) < 0.05
+        ? `${tokens[near]} has score 0 and weight ${num(weights[near], 3)}: a score of 0 has no meaning of its own.`
+        : "A score has no meaning of its own: only differences count.";
     view.say(...point, lookup, constant, zero);
   }
 
@@ -114,13 +171,32 @@ function render({ model, el }) {
 
   view.watch("scores temperature shift", draw);
   view.show(
-    h("div", { class: "ex-keys" }, head, rows.map(({ node }) => node)),
-    h("div", { class: "ex-controls" },
+    h(
+      "div",
+      { class: "ex-keys" },
+      head,
+      rows.map(({ node }) => node),
+    ),
+    controls(
       slider(view, {
-        name: "temperature", label: "temperature", min: -2, max: 1, step: 0.05, text: (t) => num(t, 2),
-        at: (t) => Math.log10(t), value: (e) => Math.min(10, Math.max(0.01, Number((10 ** e).toPrecision(4)))),
+        name: "temperature",
+        label: "temperature",
+        min: -2,
+        max: 1,
+        step: 0.05,
+        text: (t) => num(t, 2),
+        at: (t) => Math.log10(t),
+        value: (e) => Math.min(10, Math.max(0.01, Number((10 ** e).toPrecision(4)))),
       }),
-      slider(view, { name: "shift", label: "constant added to every score", min: -10, max: 10, step: 0.5, text: (c) => num(c, 1) })),
+      slider(view, {
+        name: "shift",
+        label: "constant added to every score",
+        min: -10,
+        max: 10,
+        step: 0.5,
+        text: (c) => num(c, 1),
+      }),
+    ),
     legend,
     line,
   );

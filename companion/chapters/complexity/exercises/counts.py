@@ -1,6 +1,6 @@
 """Exercises on counting: ``layer-flops``, ``crossing`` and ``cache-bytes``."""
 
-from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.definition import Case, Edit, Exercise, Mistake
 
 
 def _layer_flops(n: int, d: int, d_ff: int) -> tuple[int, int, int]:
@@ -12,6 +12,7 @@ LAYER_FLOPS = Exercise(
     title="Count the FLOPs of a layer",
     chapter="complexity",
     level=1,
+    place=1,
     minutes=15,
     reference=_layer_flops,
     cases=lambda: [
@@ -72,6 +73,7 @@ CROSSING = Exercise(
     title="Find the length at which attention is quadratic",
     chapter="complexity",
     level=1,
+    place=2,
     minutes=10,
     reference=_crossing,
     cases=lambda: [
@@ -124,15 +126,12 @@ def _cache_bytes(n_layers: int, n_heads: int, n_kv_heads: int, d_model: int, bat
     return 2 * n_layers * n_kv_heads * (d_model // n_heads) * batch * t * size
 
 
-def _with_query_heads(n_layers: int, n_heads: int, n_kv_heads: int, d_model: int, batch: int, t: int, size: int) -> int:
-    return 2 * n_layers * d_model * batch * t * size
-
-
 CACHE_BYTES = Exercise(
     name="cache-bytes",
     title="Size the cache",
     chapter="complexity",
     level=1,
+    place=3,
     minutes=10,
     reference=_cache_bytes,
     cases=lambda: [
@@ -154,35 +153,27 @@ CACHE_BYTES = Exercise(
     mistakes=(
         Mistake(
             "query-heads",
-            _with_query_heads,
+            Edit("n_kv_heads * (d_model // n_heads)", "d_model"),
             "You took the full width. Only key-value heads are kept, and they may be fewer than query heads.",
         ),
         Mistake(
             "keys-only",
-            lambda n_layers, n_heads, n_kv_heads, d_model, batch, t, size: (
-                n_layers * n_kv_heads * (d_model // n_heads) * batch * t * size
-            ),
+            Edit("2 * n_layers", "n_layers"),
             "You counted one vector for each position. Keys and values are kept.",
         ),
         Mistake(
             "one-layer",
-            lambda n_layers, n_heads, n_kv_heads, d_model, batch, t, size: (
-                2 * n_kv_heads * (d_model // n_heads) * batch * t * size
-            ),
+            Edit("n_layers * ", ""),
             "You counted one layer. Each layer has keys and values of its own.",
         ),
         Mistake(
             "numbers-not-bytes",
-            lambda n_layers, n_heads, n_kv_heads, d_model, batch, t, size: (
-                2 * n_layers * n_kv_heads * (d_model // n_heads) * batch * t
-            ),
+            Edit(" * size", ""),
             "You counted numbers. Each of them takes `size` bytes.",
         ),
         Mistake(
             "one-text",
-            lambda n_layers, n_heads, n_kv_heads, d_model, batch, t, size: (
-                2 * n_layers * n_kv_heads * (d_model // n_heads) * t * size
-            ),
+            Edit(" * batch", ""),
             "You counted one text. The weights are shared among the texts of a batch, the cache is not.",
         ),
     ),

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -57,6 +57,7 @@ LAYERS_NEEDED = Exercise(
     title="Count the layers a signal needs",
     chapter="complexity",
     level=3,
+    place=5,
     minutes=30,
     reference=_layers_needed,
     cases=_graph_cases,
@@ -142,6 +143,7 @@ MERGE_SOFTMAX = Exercise(
     title="Join two halves of a softmax",
     chapter="complexity",
     level=2,
+    place=6,
     minutes=20,
     reference=_merge,
     cases=_merge_cases,

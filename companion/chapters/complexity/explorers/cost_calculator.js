@@ -16,8 +16,15 @@ function render({ model, el }) {
 
   // Whole numbers of any length: the largest counts here lie beyond what a float holds exactly.
   function costs() {
-    const [d, layers, width, group, vocab, t, batch] =
-      ["d_model", "n_layers", "head_width", "group", "vocab", "t", "batch"].map((name) => BigInt(view.get(name)));
+    const [d, layers, width, group, vocab, t, batch] = [
+      "d_model",
+      "n_layers",
+      "head_width",
+      "group",
+      "vocab",
+      "t",
+      "batch",
+    ].map((name) => BigInt(view.get(name)));
     const [size, gated] = [BigInt(bytesOf[view.get("dtype")]), view.get("gated")];
     const heads = d / width;
     const shared = heads / (group < heads ? group : heads);
@@ -33,35 +40,77 @@ function render({ model, el }) {
     const cache = 2n * layers * kv * batch * t * size;
     const words = `${heads} query and ${shared} key-value heads, d_ff = ${grouped(ff)}`;
     const share = (100 * Number(pairs)) / Number(linear(t) + pairs);
+    /** @type {[string, number | bigint, (x: any) => string, string, string][]} */
     const rows = [
       ["parameters", parameters, brief, `${vocab} × ${d} + ${layers} × (${layer} + 2 × ${d}) + ${d}`, ""],
-      ["FLOPs, pass over the text", linear(t) + pairs, brief,
-        `2 × ${batch} × ${t} × (${layers} × ${layer} + ${vocab} × ${d}) + ${pairs}`, ""],
-      ["of these, pairs", pairs, brief, `4 × ${batch} × ${t} × ${t} × ${d} × ${layers}`, `${num(share, 1)}% of the pass`],
-      ["FLOPs, one more token", token, brief,
-        `2 × ${batch} × (${layers} × ${layer} + ${vocab} × ${d}) + 4 × ${batch} × ${t + 1n} × ${d} × ${layers}`, ""],
+      [
+        "FLOPs, pass over the text",
+        linear(t) + pairs,
+        brief,
+        `2 × ${batch} × ${t} × (${layers} × ${layer} + ${vocab} × ${d}) + ${pairs}`,
+        "",
+      ],
+      [
+        "of these, pairs",
+        pairs,
+        brief,
+        `4 × ${batch} × ${t} × ${t} × ${d} × ${layers}`,
+        `${num(share, 1)}% of the pass`,
+      ],
+      [
+        "FLOPs, one more token",
+        token,
+        brief,
+        `2 × ${batch} × (${layers} × ${layer} + ${vocab} × ${d}) + 4 × ${batch} × ${t + 1n} × ${d} × ${layers}`,
+        "",
+      ],
       ["weights", weights, binary, `${parameters} × ${size}`, ""],
       ["training with Adam, float32", 16n * parameters, binary, `16 × ${parameters}`, "without activations"],
-      ["attention weights of a layer", batch * heads * t * t * size, binary,
-        `${batch} × ${heads} × ${t} × ${t} × ${size}`, "if they are written out"],
-      ["cache", cache, binary, `2 × ${layers} × ${kv} × ${batch} × ${t} × ${size}`,
-        cache > weights ? "more than the weights" : "not more than the weights"],
-      ["FLOPs a byte, one more token", Number(token) / Number(weights + cache), (x) => num(x, 2),
-        `${token} / ${weights + cache}`, "reads weights and cache once"],
+      [
+        "attention weights of a layer",
+        batch * heads * t * t * size,
+        binary,
+        `${batch} × ${heads} × ${t} × ${t} × ${size}`,
+        "if they are written out",
+      ],
+      [
+        "cache",
+        cache,
+        binary,
+        `2 × ${layers} × ${kv} × ${batch} × ${t} × ${size}`,
+        cache > weights ? "more than the weights" : "not more than the weights",
+      ],
+      [
+        "FLOPs a byte, one more token",
+        Number(token) / Number(weights + cache),
+        (x) => num(x, 2),
+        `${token} / ${weights + cache}`,
+        "reads weights and cache once",
+      ],
     ];
     return { rows, words };
   }
 
   const exactly = (value) => (typeof value === "bigint" ? grouped(value) : num(value, 4));
 
-  const table = matrix({ name: "costs", columns: false, point: (i) => { at = i; explain(); } });
+  const table = matrix({
+    name: "costs",
+    columns: false,
+    point: (i) => {
+      at = i;
+      explain();
+    },
+  });
   const lead = h("p", { class: "ex-lead" });
 
   function explain() {
     const [name, value, , made, note] = costs().rows[at];
     table.light([], [at, 0]);
-    view.say(h("span", { class: "ex-words" }, `${name}: `), h("span", { class: "ex-digits" },
-      `${made} = ${exactly(value)}`), note ? ` (${note})` : "");
+    view.say(
+      h("span", { class: "ex-words" }, `${name}: `),
+      h("span", { class: "ex-digits" }, `${made} = ${exactly(value)}`),
+      note ? ` (${note})` : "",
+    );
   }
 
   function draw() {
@@ -73,30 +122,44 @@ function render({ model, el }) {
       title: "forward passes; 1 multiply and 1 add are 2 FLOPs",
       label: "costs of the model",
       rows: rows.map(([name]) => name),
-      data: rows.map(([name, value, write], i) => [{
-        text: write(value),
-        words: `${name}: ${exactly(value)}`,
-        tone: i >= 4 && i < 8 ? "minus" : "plus",
-        amount: 0.6 * (i >= 4 && i < 8 ? Number(value) / byte : i > 0 && i < 4 ? Number(value) / flops : 0),
-      }]),
+      data: rows.map(([name, value, write], i) => [
+        {
+          text: write(value),
+          words: `${name}: ${exactly(value)}`,
+          tone: i >= 4 && i < 8 ? "minus" : "plus",
+          amount: 0.6 * (i >= 4 && i < 8 ? Number(value) / byte : i > 0 && i < 4 ? Number(value) / flops : 0),
+        },
+      ]),
     });
     table.enter(at, 0);
     explain();
   }
 
-  const size = (name, label, text = grouped) => slider(view, {
-    name, label, min: 0, max: lists[name].length - 1,
-    at: (v) => lists[name].indexOf(v), value: (k) => lists[name][k], text,
-  });
+  const size = (name, label, text = grouped) =>
+    slider(view, {
+      name,
+      label,
+      min: 0,
+      max: lists[name].length - 1,
+      at: (v) => lists[name].indexOf(v),
+      value: (k) => lists[name][k],
+      text,
+    });
   view.watch("d_model n_layers head_width group vocab t batch dtype gated", draw);
   view.show(
-    h("div", { class: "ex-controls" },
-      size("d_model", math("width d_model").childNodes), size("n_layers", "layers"),
-      size("head_width", "width of a head"), size("group", "heads that share keys"),
-      size("vocab", "vocabulary"), size("t", "tokens of text"), size("batch", "texts at once"),
+    controls(
+      size("d_model", math("width d_model").childNodes),
+      size("n_layers", "layers"),
+      size("head_width", "width of a head"),
+      size("group", "heads that share keys"),
+      size("vocab", "vocabulary"),
+      size("t", "tokens of text"),
+      size("batch", "texts at once"),
       choice(view, { name: "dtype", label: "each number", options: lists.dtype.map((x) => [x, x]) }),
-      toggle(view, { name: "gated", label: "gated network (SwiGLU)" })),
-    lead, table.box,
+      toggle(view, { name: "gated", label: "gated network (SwiGLU)" }),
+    ),
+    lead,
+    table.box,
   );
   draw();
   return view.done;

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32 = torch.float32
 
@@ -44,6 +44,7 @@ ADDITIVE_CONTEXT = Exercise(
     title="Attend with a small network",
     chapter="history",
     level=3,
+    place=6,
     reference=_additive_context,
     cases=_cases,
     tested="one state, padding, widths that differ, both dtypes",

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32 = torch.float32
 Pair = tuple[Tensor, Tensor]
@@ -35,6 +35,7 @@ LSTM_STEP = Exercise(
     title="Take a step of an LSTM",
     chapter="history",
     level=1,
+    place=2,
     reference=_lstm_step,
     cases=_lstm_cases,
     tested="one sequence, a batch, gates near 0 and 1, both dtypes",
@@ -104,6 +105,7 @@ GRU_STEP = Exercise(
     title="Take a step of a GRU",
     chapter="history",
     level=1,
+    place=3,
     reference=_gru_step,
     cases=_gru_cases,
     tested="one sequence, a batch, gates near 0 and 1, both dtypes",

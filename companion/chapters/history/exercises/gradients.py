@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32 = torch.float32
 
@@ -49,6 +49,7 @@ PRODUCT_NORMS = Exercise(
     title="Follow the norm of a gradient",
     chapter="history",
     level=2,
+    place=5,
     reference=_product_norms,
     cases=_norms_cases,
     tested="one step, one unit, matrices that do not commute, both dtypes",
@@ -115,6 +116,7 @@ RNN_BACKWARD = Exercise(
     title="Go backward through time",
     chapter="history",
     level=3,
+    place=7,
     reference=_rnn_backward,
     cases=_backward_cases,
     tested="one step, seven steps, a matrix that is not symmetric, both dtypes",

@@ -32,7 +32,13 @@ function render({ model, el }) {
 
   const said = (s, n, left) => `${LINES[s]}, ${n} steps: ${percent(left)} left`;
   const { plot, legend, fill } = curve_plot({
-    names: LINES, size: [360, 190, 36, 156], right: 14, point: (s, j) => { touched = [s, j]; speak(); },
+    names: LINES,
+    size: [360, 190, 36, 156],
+    right: 14,
+    point: (s, j) => {
+      touched = [s, j];
+      speak();
+    },
   });
 
   function speak() {
@@ -43,10 +49,13 @@ function render({ model, el }) {
     const gates = range(lag).map((k) => sigmoid(bias + spread * draws[k % draws.length]));
     view.root.dataset.point = `${s} ${j}`;
     const half = Math.log(2) / Math.log1p(Math.exp(-bias));
-    const differ = spread > 0 ? ` The gates lie between ${num(Math.min(...gates), 4)} and ${num(Math.max(...gates), 4)}.` : "";
-    view.say(h("span", { class: "ex-digits" }, `${said(s, at[j], now[s][at[j]])}. `),
-      `With a bias of ${num(bias, 1)} an equal gate is ${num(sigmoid(bias), 4)}, and half is left after ${num(half, 1)} steps. `
-      + `After ${lag} steps ${percent(now[0].at(-1))} of the memory is left.${differ}`);
+    const differ =
+      spread > 0 ? ` The gates lie between ${num(Math.min(...gates), 4)} and ${num(Math.max(...gates), 4)}.` : "";
+    view.say(
+      h("span", { class: "ex-digits" }, `${said(s, at[j], now[s][at[j]])}. `),
+      `With a bias of ${num(bias, 1)} an equal gate is ${num(sigmoid(bias), 4)}, and half is left after ${num(half, 1)} steps. ` +
+        `After ${lag} steps ${percent(now[0].at(-1))} of the memory is left.${differ}`,
+    );
   }
 
   function draw() {
@@ -67,11 +76,27 @@ function render({ model, el }) {
 
   view.watch("bias lag spread", draw);
   view.show(
-    h("div", { class: "ex-controls" },
-      slider(view, { name: "bias", label: "bias of the forget gate", min: -2, max: 10, step: 0.5, text: (v) => num(v, 1) }),
-      slider(view, { name: "lag", label: "steps", min: 0, max: LAGS.length - 1, at: (v) => LAGS.indexOf(v), value: (k) => LAGS[k] }),
-      slider(view, { name: "spread", label: "gates differ by", min: 0, max: 5, step: 0.5, text: (v) => num(v, 1) })),
-    legend, plot,
+    controls(
+      slider(view, {
+        name: "bias",
+        label: "bias of the forget gate",
+        min: -2,
+        max: 10,
+        step: 0.5,
+        text: (v) => num(v, 1),
+      }),
+      slider(view, {
+        name: "lag",
+        label: "steps",
+        min: 0,
+        max: LAGS.length - 1,
+        at: (v) => LAGS.indexOf(v),
+        value: (k) => LAGS[k],
+      }),
+      slider(view, { name: "spread", label: "gates differ by", min: 0, max: 5, step: 0.5, text: (v) => num(v, 1) }),
+    ),
+    legend,
+    plot,
   );
   draw();
   return view.done;

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -61,6 +61,7 @@ ENCODER_BLOCK = Exercise(
     title="Write a pre-norm encoder block",
     chapter="exercises",
     level=2,
+    place=3,
     minutes=30,
     topic="architecture",
     reference=_encoded,

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from companion.practice.budget import Budget
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -65,6 +65,7 @@ CHECKPOINTED_BACKWARD = Exercise(
     title="Go backward with checkpoints within a limit of memory",
     chapter="exercises",
     level=3,
+    place=21,
     minutes=40,
     topic="training",
     reference=_checkpointed,

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from companion.practice.budget import Budget
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -49,6 +49,7 @@ CACHED_STEP = Exercise(
     title="Take a step with a cache",
     chapter="exercises",
     level=2,
+    place=8,
     minutes=15,
     topic="inference",
     reference=_cached_step,
@@ -180,6 +181,7 @@ CACHED_DECODER = Exercise(
     title="Write with a cache in every layer",
     chapter="exercises",
     level=3,
+    place=9,
     minutes=45,
     topic="inference",
     reference=_cached_decoder,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -53,6 +53,7 @@ GROUPED_QUERY = Exercise(
     title="Write grouped-query attention",
     chapter="exercises",
     level=2,
+    place=1,
     minutes=20,
     topic="multi-head",
     reference=_grouped_query,
@@ -147,6 +148,7 @@ CROSS_ATTENTION = Exercise(
     title="Attend to a padded source",
     chapter="exercises",
     level=2,
+    place=2,
     minutes=20,
     topic="architecture",
     reference=_cross_attention,

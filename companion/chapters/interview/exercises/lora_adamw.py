@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -39,6 +39,7 @@ LORA = Exercise(
     title="Run a low-rank adapter, and merge it",
     chapter="exercises",
     level=1,
+    place=18,
     minutes=10,
     topic="variants",
     reference=_lora,
@@ -128,6 +129,7 @@ ADAMW_STEP = Exercise(
     title="Decay weights inside and outside Adam",
     chapter="exercises",
     level=2,
+    place=19,
     minutes=20,
     topic="training",
     reference=_adamw,

@@ -29,6 +29,7 @@ TRAINING_MEMORY = Exercise(
     title="Count the bytes of a training run",
     chapter="exercises",
     level=1,
+    place=20,
     minutes=10,
     topic="complexity",
     reference=_training_memory,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -41,6 +41,7 @@ PERPLEXITY = Exercise(
     title="Turn losses into perplexity and bits per byte",
     chapter="exercises",
     level=1,
+    place=16,
     minutes=10,
     topic="training",
     reference=_perplexity,
@@ -137,6 +138,7 @@ MASK_TOKENS = Exercise(
     title="Corrupt tokens for a masked language model",
     chapter="exercises",
     level=2,
+    place=17,
     minutes=15,
     topic="training",
     reference=_mask_tokens,

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from companion.practice.budget import Budget
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import ChunkStream, RandomInputs
+from companion.practice.random_inputs import ChunkStream, RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -63,6 +63,7 @@ STREAM_SOFTMAX = Exercise(
     title="Average a stream with softmax weights",
     chapter="exercises",
     level=2,
+    place=10,
     minutes=20,
     topic="complexity",
     reference=_stream_softmax,
@@ -178,6 +179,7 @@ LINEAR_RECURRENT = Exercise(
     title="Run linear attention as a recurrent network",
     chapter="exercises",
     level=3,
+    place=13,
     minutes=25,
     topic="complexity",
     reference=_recurrent,

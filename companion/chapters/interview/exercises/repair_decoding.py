@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -78,6 +78,7 @@ DEBUG_CACHE = Exercise(
     title="Repair a cache that loses its place",
     chapter="debugging",
     level=2,
+    place=6,
     minutes=25,
     topic="inference",
     reference=_steps,
@@ -209,6 +210,7 @@ DEBUG_LEFT_PADDING = Exercise(
     title="Repair the first token after left padding",
     chapter="debugging",
     level=3,
+    place=7,
     minutes=30,
     topic="inference",
     reference=_next,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -52,6 +52,7 @@ DEBUG_LAYER_NORM = Exercise(
     title="Repair a layer norm",
     chapter="debugging",
     level=1,
+    place=1,
     minutes=10,
     topic="add-norm",
     reference=_norm,
@@ -158,6 +159,7 @@ DEBUG_HEADS = Exercise(
     title="Repair heads that mix positions",
     chapter="debugging",
     level=2,
+    place=2,
     minutes=25,
     topic="multi-head",
     reference=_heads,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -61,6 +61,7 @@ DEBUG_TOP_P = Exercise(
     title="Repair a draw from the nucleus",
     chapter="debugging",
     level=2,
+    place=5,
     minutes=15,
     topic="inference",
     reference=_draw,

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -58,6 +58,7 @@ DEBUG_LABEL_SHIFT = Exercise(
     title="Repair a loss that rewards copying",
     chapter="debugging",
     level=1,
+    place=3,
     minutes=15,
     topic="training",
     reference=_loss,
@@ -165,6 +166,7 @@ DEBUG_TRAINING_STEP = Exercise(
     title="Repair a training loop",
     chapter="debugging",
     level=2,
+    place=4,
     minutes=25,
     topic="training",
     reference=_steps,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -45,6 +45,7 @@ TEMPERATURE_TOP_K = Exercise(
     title="Draw with a temperature from the top k",
     chapter="exercises",
     level=1,
+    place=4,
     minutes=10,
     topic="inference",
     reference=_top_k,
@@ -134,6 +135,7 @@ TOP_P = Exercise(
     title="Keep the nucleus",
     chapter="exercises",
     level=2,
+    place=5,
     minutes=15,
     topic="inference",
     reference=_top_p,

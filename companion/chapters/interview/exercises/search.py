@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -66,6 +66,7 @@ BEAM_STEP = Exercise(
     title="Take a step of beam search",
     chapter="exercises",
     level=3,
+    place=6,
     minutes=30,
     topic="inference",
     reference=_beam_step,
@@ -172,6 +173,7 @@ SPECULATIVE_STEP = Exercise(
     title="Accept or reject a draft",
     chapter="exercises",
     level=3,
+    place=7,
     minutes=30,
     topic="inference",
     reference=_speculative,

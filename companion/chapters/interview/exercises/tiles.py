@@ -8,7 +8,7 @@ from torch import Tensor
 
 from companion.practice.budget import Budget
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 LONG = 64  # a case this long has limits; below, every way is cheap
@@ -74,6 +74,7 @@ WINDOW_ATTENTION = Exercise(
     title="Attend within a window, and pay for the window only",
     chapter="exercises",
     level=3,
+    place=12,
     minutes=35,
     topic="complexity",
     reference=_window,
@@ -176,6 +177,7 @@ TILED_ATTENTION = Exercise(
     title="Attend tile by tile within a limit of memory",
     chapter="exercises",
     level=3,
+    place=11,
     minutes=35,
     topic="complexity",
     reference=_tiled,

@@ -84,7 +84,7 @@ def check_formula(
             name stands nowhere in the formula, or a bound has nothing observed.
     """
     if formula_id not in _sheet():
-        raise ValueError(f"no formula {formula_id!r} stands in book/formulas.yml. Correct the id.")
+        raise ValueError(f"no formula {formula_id!r} stands in formulas.yml. Correct the id.")
     lines = statements(_sheet()[formula_id])
     if not isinstance(wanted, Mapping):
         wanted = {plain(tokens(lines[-1][0])): wanted}

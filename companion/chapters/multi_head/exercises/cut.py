@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -37,6 +37,7 @@ SPLIT_HEADS = Exercise(
     title="Cut features into heads",
     chapter="multi-head",
     level=1,
+    place=1,
     minutes=10,
     reference=_split,
     cases=_split_cases,
@@ -110,6 +111,7 @@ MERGE_HEADS = Exercise(
     title="Join the heads again",
     chapter="multi-head",
     level=1,
+    place=2,
     minutes=5,
     reference=_merge,
     cases=_merge_cases,
@@ -182,6 +184,7 @@ REPEAT_HEADS = Exercise(
     title="Repeat shared keys for their group",
     chapter="multi-head",
     level=1,
+    place=3,
     minutes=10,
     reference=_repeat,
     cases=_repeat_cases,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -66,6 +66,7 @@ MULTI_HEAD = Exercise(
     title="Write the whole layer",
     chapter="multi-head",
     level=2,
+    place=4,
     minutes=25,
     reference=_multi_head,
     cases=_cases,

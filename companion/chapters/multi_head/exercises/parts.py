@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -36,6 +36,7 @@ HEAD_CONTRIBUTIONS = Exercise(
     title="Split the output into what each head brings",
     chapter="multi-head",
     level=2,
+    place=5,
     minutes=20,
     reference=_contributions,
     cases=_contribution_cases,
@@ -119,6 +120,7 @@ PRUNE_HEADS = Exercise(
     title="Remove heads from the matrices",
     chapter="multi-head",
     level=2,
+    place=6,
     minutes=20,
     reference=_prune,
     cases=_prune_cases,
@@ -207,6 +209,7 @@ HEAD_IMPORTANCE = Exercise(
     title="Estimate the importance of heads",
     chapter="multi-head",
     level=3,
+    place=7,
     minutes=35,
     reference=_importance,
     cases=_importance_cases,
@@ -224,31 +227,31 @@ HEAD_IMPORTANCE = Exercise(
     mistakes=(
         Mistake(
             "sign-dropped-last",
-            lambda contributions, gradient: (contributions * gradient[:, None]).sum(dim=(2, 3)).mean(dim=0).abs(),
+            Edit(".abs().mean(dim=0)", ".mean(dim=0).abs()"),
             "You averaged over the sentences first: a head that helps in one and hurts in another comes out as "
             "unimportant.",
         ),
         Mistake(
             "sign-dropped-first",
-            lambda contributions, gradient: (contributions * gradient[:, None]).abs().sum(dim=(2, 3)).mean(dim=0),
+            Edit(".sum(dim=(2, 3)).abs()", ".abs().sum(dim=(2, 3))"),
             "You dropped the sign before the sum over positions and features. Within a sentence the parts may cancel, "
             "and "
             "the gate has only one derivative.",
         ),
         Mistake(
             "sign-dropped-by-position",
-            lambda contributions, gradient: (contributions * gradient[:, None]).sum(dim=3).abs().sum(dim=2).mean(dim=0),
+            Edit(".sum(dim=(2, 3)).abs()", ".sum(dim=3).abs().sum(dim=2)"),
             "You dropped the sign at each position. The gate reaches all positions of a sentence at once: add them up "
             "first, since they may cancel.",
         ),
         Mistake(
             "sign-kept",
-            lambda contributions, gradient: (contributions * gradient[:, None]).sum(dim=(2, 3)).mean(dim=0),
+            Edit(".abs()", ""),
             "Your importance has a sign. A strong influence in either direction counts.",
         ),
         Mistake(
             "summed-over-sentences",
-            lambda contributions, gradient: (contributions * gradient[:, None]).sum(dim=(2, 3)).abs().sum(dim=0),
+            Edit(".mean(dim=0)", ".sum(dim=0)"),
             "You summed over the sentences. The importance is a mean: more sentences must not make heads more "
             "important.",
         ),
@@ -260,7 +263,7 @@ HEAD_IMPORTANCE = Exercise(
         ),
         Mistake(
             "mean-over-positions",
-            lambda contributions, gradient: (contributions * gradient[:, None]).mean(dim=(2, 3)).abs().mean(dim=0),
+            Edit(".sum(dim=(2, 3))", ".mean(dim=(2, 3))"),
             "You averaged over positions and features. The derivative of the loss is a sum over all that the gate "
             "reaches.",
         ),

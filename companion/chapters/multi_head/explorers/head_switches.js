@@ -9,7 +9,14 @@ function render({ model, el }) {
   const scores = (on) => (runs[view.get("run")] || runs[0]).scores[on];
   let at = [0, 0];
 
-  const table = matrix({ name: "scores", corner: "task", point: (i, j) => { at = [i, j]; explain(); } });
+  const table = matrix({
+    name: "scores",
+    corner: "task",
+    point: (i, j) => {
+      at = [i, j];
+      explain();
+    },
+  });
 
   function explain() {
     const on = view.get("on");
@@ -21,8 +28,11 @@ function render({ model, el }) {
     const head = column - 1;
     const after = column ? scores(on ^ (1 << head)) : scores(on);
     const what = column ? `Head ${head} switched ${(on >> head) & 1 ? "off" : "on"}: ` : "Now: ";
-    view.say(h("span", { class: "ex-digits" }, `${what}${tasks[task]} ${percent(after[task])}. `),
-      state, `Guessing gives ${percent(model.get("chance"))}.`);
+    view.say(
+      h("span", { class: "ex-digits" }, `${what}${tasks[task]} ${percent(after[task])}. `),
+      state,
+      `Guessing gives ${percent(model.get("chance"))}.`,
+    );
   }
 
   function draw() {
@@ -32,31 +42,43 @@ function render({ model, el }) {
       title: "share right now, and after one more switch",
       rows: tasks,
       cols: ["now", ...range(count).map((head) => `${(on >> head) & 1 ? MINUS : "+"} ${head}`)],
-      data: tasks.map((name, i) => columns.map((subset, j) => ({
-        text: percent(scores(subset)[i]),
-        words: `${name}, ${j ? `head ${j - 1} switched` : "now"}: ${percent(scores(subset)[i])}`,
-        tone: "plus",
-        amount: scores(subset)[i],
-      }))),
+      data: tasks.map((name, i) =>
+        columns.map((subset, j) => ({
+          text: percent(scores(subset)[i]),
+          words: `${name}, ${j ? `head ${j - 1} switched` : "now"}: ${percent(scores(subset)[i])}`,
+          tone: "plus",
+          amount: scores(subset)[i],
+        })),
+      ),
     });
     table.enter(...at);
     explain();
   }
 
-  const boxes = range(count).map((head) => h("input", {
-    type: "checkbox",
-    "data-trait": `on-${head}`,
-    onchange: (event) => view.set("on", event.target.checked ? view.get("on") | (1 << head) : view.get("on") & ~(1 << head)),
-  }));
-  const tick = () => boxes.forEach((box, head) => { box.checked = Boolean((view.get("on") >> head) & 1); });
+  const boxes = range(count).map((head) =>
+    h("input", {
+      type: "checkbox",
+      "data-trait": `on-${head}`,
+      onchange: (event) =>
+        view.set("on", event.target.checked ? view.get("on") | (1 << head) : view.get("on") & ~(1 << head)),
+    }),
+  );
+  const tick = () =>
+    boxes.forEach((box, head) => {
+      box.checked = Boolean((view.get("on") >> head) & 1);
+    });
   view.watch("on", tick);
   tick();
   view.watch("run on", draw);
   view.show(
-    h("div", { class: "ex-controls" },
+    controls(
       runs.length > 1 ? menu(view, { name: "run", label: "model", options: runs.map((r, k) => [k, r.title]) }) : null,
-      h("div", { class: "ex-switches" },
-        boxes.map((box, head) => h("label", { class: "ex-toggle" }, box, h("span", null, `head ${head}`))))),
+      h(
+        "div",
+        { class: "ex-switches" },
+        boxes.map((box, head) => h("label", { class: "ex-toggle" }, box, h("span", null, `head ${head}`))),
+      ),
+    ),
     table.box,
   );
   draw();

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -43,6 +43,7 @@ SINUSOIDAL_ENCODING = Exercise(
     title="Compute the sinusoidal encoding",
     chapter="positional-encoding",
     level=1,
+    place=1,
     minutes=15,
     reference=_encoding,
     cases=_encoding_cases,
@@ -116,6 +117,7 @@ SHIFT_MATRIX = Exercise(
     title="Build the matrix of a step",
     chapter="positional-encoding",
     level=2,
+    place=4,
     minutes=20,
     reference=_shift,
     cases=_shift_cases,

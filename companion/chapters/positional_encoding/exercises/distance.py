@@ -7,7 +7,7 @@ from torch import Tensor
 
 from companion.positional import relative_shift
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -23,6 +23,7 @@ ALIBI_BIAS = Exercise(
     title="Write the bias of ALiBi",
     chapter="positional-encoding",
     level=1,
+    place=2,
     minutes=15,
     reference=_alibi,
     cases=lambda: [
@@ -101,6 +102,7 @@ T5_BUCKET = Exercise(
     title="Sort distances into buckets",
     chapter="positional-encoding",
     level=3,
+    place=5,
     minutes=30,
     reference=_bucket,
     cases=_bucket_cases,
@@ -175,6 +177,7 @@ RELATIVE_SHIFT = Exercise(
     title="Shift the rows of distances",
     chapter="positional-encoding",
     level=3,
+    place=6,
     minutes=30,
     reference=_relative_shift,
     cases=_shift_cases,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -40,6 +40,7 @@ ROTATE_PAIRS = Exercise(
     title="Turn pairs by their positions",
     chapter="positional-encoding",
     level=2,
+    place=3,
     minutes=20,
     reference=_rotate,
     cases=_rotate_cases,
@@ -115,6 +116,7 @@ LAYOUT_ROWS = Exercise(
     title="Read weights of the other layout",
     chapter="positional-encoding",
     level=3,
+    place=7,
     minutes=25,
     reference=_layout_rows,
     cases=_rows_cases,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -39,6 +39,7 @@ READ_AND_SAY = Exercise(
     title="Cut a target into what is read and what is said",
     chapter="training",
     level=1,
+    place=1,
     minutes=10,
     reference=_pairs,
     cases=_pair_cases,
@@ -120,6 +121,7 @@ SMOOTHED_LOSS = Exercise(
     title="Write the loss with smoothing and padding",
     chapter="training",
     level=2,
+    place=5,
     minutes=20,
     reference=_smoothed,
     cases=_smoothed_cases,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -33,6 +33,7 @@ WARMUP_RATE = Exercise(
     title="Compute the rate of Equation 3",
     chapter="training",
     level=1,
+    place=2,
     minutes=10,
     reference=_rate,
     cases=_rate_cases,
@@ -48,27 +49,27 @@ WARMUP_RATE = Exercise(
     mistakes=(
         Mistake(
             "maximum",
-            lambda step, d_model, warmup: d_model**-0.5 * torch.maximum(step**-0.5, step * warmup**-1.5),
+            Edit("minimum", "maximum"),
             "You took the larger of the two branches. The rate then begins high and ends in growth without end.",
         ),
         Mistake(
             "no-width",
-            lambda step, d_model, warmup: torch.minimum(step**-0.5, step * warmup**-1.5),
+            Edit("d_model**-0.5 * ", ""),
             "The width of the model is missing.",
         ),
         Mistake(
             "width-not-inverted",
-            lambda step, d_model, warmup: d_model**0.5 * torch.minimum(step**-0.5, step * warmup**-1.5),
+            Edit("d_model**-0.5", "d_model**0.5"),
             "The width has the wrong sign in its exponent: wider models take smaller steps.",
         ),
         Mistake(
             "no-warm-up",
-            lambda step, d_model, warmup: d_model**-0.5 * step**-0.5,
+            Edit("torch.minimum(step**-0.5, step * warmup**-1.5)", "step**-0.5"),
             "There is no warm-up in your rate: the first step is the largest.",
         ),
         Mistake(
             "warm-up-too-steep",
-            lambda step, d_model, warmup: d_model**-0.5 * torch.minimum(step**-0.5, step / warmup),
+            Edit("step * warmup**-1.5", "step / warmup"),
             "Your two branches do not meet at the end of the warm-up. Look at the exponent in the second.",
         ),
         Mistake(
@@ -113,6 +114,7 @@ CLIP_GRADIENT = Exercise(
     title="Clip the gradient of two parameters",
     chapter="training",
     level=1,
+    place=3,
     minutes=10,
     reference=_clip,
     cases=_clip_cases,
@@ -190,6 +192,7 @@ ADAM_STEPS = Exercise(
     title="Take the steps of Adam",
     chapter="training",
     level=2,
+    place=6,
     minutes=20,
     reference=_adam,
     cases=_adam_cases,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
 
@@ -36,6 +36,7 @@ ACCUMULATE = Exercise(
     title="Join the gradients of unequal parts",
     chapter="training",
     level=1,
+    place=4,
     minutes=10,
     reference=_accumulate,
     cases=_accumulate_cases,
@@ -115,6 +116,7 @@ SCALED_GRADIENT = Exercise(
     title="Undo the loss scale, and choose the next",
     chapter="training",
     level=2,
+    place=7,
     minutes=20,
     reference=_unscale,
     cases=_scale_cases,

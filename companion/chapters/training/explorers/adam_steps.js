@@ -13,7 +13,10 @@ function render({ model, el }) {
   const brief = (x) => {
     const size = Math.abs(x);
     if (size === 0) return "0";
-    if (size < 1e-3 || size >= 1e5) { const [d, e] = x.toExponential(1).split("e"); return minus(`${d}e`) + minus(e.replace("+", "")); }
+    if (size < 1e-3 || size >= 1e5) {
+      const [d, e] = x.toExponential(1).split("e");
+      return minus(`${d}e`) + minus(e.replace("+", ""));
+    }
     return minus(String(Number(x.toPrecision(3))));
   };
 
@@ -31,7 +34,14 @@ function render({ model, el }) {
     return table;
   }
 
-  const table = matrix({ name: "steps", corner: "step", point: (k, i) => { at = [i, k]; explain(); } });
+  const table = matrix({
+    name: "steps",
+    corner: "step",
+    point: (k, i) => {
+      at = [i, k];
+      explain();
+    },
+  });
 
   function explain() {
     const [i, j] = at;
@@ -50,8 +60,14 @@ function render({ model, el }) {
     view.root.dataset.cell = `${i} ${j}`;
     const sizes = t[5].map((x) => rounded(Math.abs(x), 6)); // equal steps are equal
     const longest = sizes.indexOf(Math.max(...sizes));
-    view.say(h("span", { class: "ex-digits" }, `Step ${j + 1}, ${names[i]}: ${made}${i ? ` ≈ ${brief(t[i][j])}` : ` ${brief(t[i][j])}`}. `),
-      `In units of the rate the first step is ${brief(sizes[0])} long; the longest, step ${longest + 1}, is ${brief(sizes[longest])}; the last is ${brief(sizes[sizes.length - 1])}.`);
+    view.say(
+      h(
+        "span",
+        { class: "ex-digits" },
+        `Step ${j + 1}, ${names[i]}: ${made}${i ? ` ≈ ${brief(t[i][j])}` : ` ${brief(t[i][j])}`}. `,
+      ),
+      `In units of the rate the first step is ${brief(sizes[0])} long; the longest, step ${longest + 1}, is ${brief(sizes[longest])}; the last is ${brief(sizes[sizes.length - 1])}.`,
+    );
   }
 
   function draw() {
@@ -61,9 +77,13 @@ function render({ model, el }) {
       label: "Adam's numbers, one row a step",
       rows: given.map((_, k) => String(k + 1)),
       cols: heads,
-      data: given.map((_, k) => t.map((row, i) => ({
-        text: brief(row[k]), words: `step ${k + 1}, ${names[i]}: ${brief(row[k])}`, ...signed(row[k], largest([row]) * 1.4),
-      }))),
+      data: given.map((_, k) =>
+        t.map((row, i) => ({
+          text: brief(row[k]),
+          words: `step ${k + 1}, ${names[i]}: ${brief(row[k])}`,
+          ...signed(row[k], largest([row]) * 1.4),
+        })),
+      ),
     });
     view.root.dataset.steps = t[5].map((x) => x.toFixed(8)).join(" ");
     table.enter(at[1], at[0]);
@@ -72,17 +92,35 @@ function render({ model, el }) {
 
   view.watch("beta_1 beta_2 factor correct", draw);
   view.show(
-    h("div", { class: "ex-controls" },
-      slider(view, { name: "beta_1", label: math("β_1").childNodes, min: 0, max: 0.99, step: 0.01, text: (b) => num(b, 2) }),
+    controls(
       slider(view, {
-        name: "beta_2", label: math("β_2").childNodes, min: 0, max: betas.length - 1,
-        at: (b) => betas.indexOf(b), value: (k) => betas[k],
+        name: "beta_1",
+        label: math("β_1").childNodes,
+        min: 0,
+        max: 0.99,
+        step: 0.01,
+        text: (b) => num(b, 2),
       }),
       slider(view, {
-        name: "factor", label: "all gradients times", min: -3, max: 3, step: 1, text: String,
-        at: (f) => Math.round(Math.log10(f)), value: (e) => Number((10 ** e).toPrecision(3)),
+        name: "beta_2",
+        label: math("β_2").childNodes,
+        min: 0,
+        max: betas.length - 1,
+        at: (b) => betas.indexOf(b),
+        value: (k) => betas[k],
       }),
-      toggle(view, { name: "correct", label: "bias correction" })),
+      slider(view, {
+        name: "factor",
+        label: "all gradients times",
+        min: -3,
+        max: 3,
+        step: 1,
+        text: String,
+        at: (f) => Math.round(Math.log10(f)),
+        value: (e) => Number((10 ** e).toPrecision(3)),
+      }),
+      toggle(view, { name: "correct", label: "bias correction" }),
+    ),
     table.box,
   );
   draw();

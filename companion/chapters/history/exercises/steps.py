@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.inputs import RandomInputs
+from companion.practice.random_inputs import RandomInputs
 
 F32 = torch.float32
 
@@ -41,6 +41,7 @@ RNN_STEPS = Exercise(
     title="Run a recurrent network",
     chapter="history",
     level=1,
+    place=1,
     reference=_rnn_steps,
     cases=_steps_cases,
     tested="one step, thirty steps, widths that differ, both dtypes",
@@ -97,6 +98,7 @@ REVERSE_PADDED = Exercise(
     title="Turn padded sequences round",
     chapter="history",
     level=2,
+    place=4,
     reference=_reverse_padded,
     cases=_padded_cases,
     tested="one real token, one full row, padding in every row, no padding, both dtypes",

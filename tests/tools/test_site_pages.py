@@ -1,40 +1,19 @@
-"""What `ledger`, `questions` and `quiz` make of a small book: anchors, links, tables, folds, warnings."""
+"""What the pages of claims, questions and quiz make of a small book: anchors, links, tables, folds, warnings."""
 
-import json
-import os
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
-from pathlib import Path
 
 import nbformat
 import pytest
 
-EXTENSIONS = Path(__file__).parents[2] / "book" / "extensions"
-CONFIG = """
-extensions = ["myst_nb", "sphinxcontrib.bibtex", "ledger", "questions"]
-bibtex_bibfiles = ["book/references.bib"]
-nb_execution_mode = "off"
-myst_enable_extensions = ["colon_fence", "dollarmath"]
-root_doc = "book/index"
-exclude_patterns = ["_build"]
-html_theme = "basic"
-suppress_warnings = ["config.cache"]
-nitpicky = True
-numfig = True
-gettext_compact = False
-html_static_path = ["book/assets"]
-"""
+from tests.tools.small import SmallBook, notebook, plain
+
 LEDGER = """
-total: 9
-documents: 5
-claims:
-- {id: sum-one, chapter: one, claim: "Rows sum to $1$.", verdict: holds, kind: math, documents: 3, evidence: Computed.}
-- {id: too-wide, chapter: one, claim: It is wide., verdict: wrong, kind: math, documents: 1, evidence: Seen.,
+- {id: sum-one, claim: "Rows sum to $1$.", verdict: holds, kind: math, documents: 3, evidence: Computed.}
+- {id: too-wide, claim: It is wide., verdict: wrong, kind: math, documents: 1, evidence: Seen.,
    correct: No.}
-- {id: who-knows, chapter: one, claim: It helps., verdict: unsupported, kind: opinion, documents: 2, evidence: None.}
-- {id: left-out, chapter: one, claim: A joke., verdict: unsupported, kind: opinion, documents: 1, evidence: None.,
+- {id: who-knows, claim: It helps., verdict: unsupported, kind: opinion, documents: 2, evidence: None.}
+- {id: left-out, claim: A joke., verdict: unsupported, kind: opinion, documents: 1, evidence: None.,
    dropped: It says nothing.}
 """
 QUESTION = r"""
@@ -72,7 +51,7 @@ A dot
 ```
 """
 PAGES = {
-    "index": "# Home\n\n```{toctree}\none\nledger\n```\n\n"
+    "index": "# Home\n\n```{toctree}\none/index\nledger\n```\n\n"
     "{ref}`There <claim-sum-one>`, {ref}`claim-too-wide`, {ref}`q-why`,\n"
     "{ref}`ledger-left-out`. {ledger-count}`one unsupported` of {ledger-count}`total`. {verdict}`holds`\n",
     "ledger": "# Ledger\n\n```{ledger-table}\n```\n\n```{bibliography}\n```\n",
@@ -82,7 +61,6 @@ CELLS = (
     'check_claim("too-wide", x.any(), "so")',
     'cite_claim("who-knows", "who1999what", "so")',
 )
-SOURCE = "@article{who1999what, author = {Who, A.}, title = {What}, journal = {J}, year = {1999}, doi = {10.1000/1}}\n"
 DOT = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
     "1f15c4890000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
@@ -116,85 +94,66 @@ class Page(HTMLParser):
             self.summary += data
 
 
-class Book:
-    """A small book in a folder."""
+def chapter(cells, text):
+    """A notebook with a text and with cells of code."""
+    made = [nbformat.v4.new_code_cell(source, execution_count=number) for number, source in enumerate(cells, 1)]
+    return notebook(text, *made)
 
-    def __init__(self, folder):
-        self.folder = folder
-        (folder / "book" / "assets").mkdir(parents=True)
-        (folder / "conf.py").write_text(CONFIG, "utf8")
-        (folder / "book" / "claims.yml").write_text(LEDGER, "utf8")
-        (folder / "book" / "references.bib").write_text(SOURCE, "utf8")
-        (folder / "book" / "dot.png").write_bytes(DOT)
-        for name, text in PAGES.items():
-            (folder / "book" / f"{name}.md").write_text(text, "utf8")
-        self.write_chapter(CELLS, TEXT + QUESTION)
 
-    def write_chapter(self, cells, text):
-        new = nbformat.v4
-        made = [new.new_code_cell(source, execution_count=number) for number, source in enumerate(cells, 1)]
-        notebook = new.new_notebook(
-            cells=[new.new_markdown_cell(text), *made], metadata={"language_info": {"name": "python"}}
-        )
-        for number, cell in enumerate(notebook.cells):
-            cell.id = f"cell-{number}"
-        (self.folder / "book" / "one.ipynb").write_text(json.dumps(notebook), "utf8")
+def small(folder, *more, **texts):
+    """A book of one chapter and its ledger; more parts of the site, and other texts by names of pages."""
+    pages = {f"book/{name}.md": text for name, text in (PAGES | texts).items()}
+    pages |= {
+        "book/one/index.ipynb": chapter(CELLS, TEXT + QUESTION),
+        "companion/chapters/one/claims.yml": LEDGER,
+    }
+    book = SmallBook(folder, ["claims_page", "questions_page", *more], pages)
+    (folder / "book" / "one" / "dot.png").write_bytes(DOT)
+    return book
 
-    def build(self, builder="html"):
-        """Build, and return the warnings."""
-        command = [sys.executable, "-W", "ignore", "-m", "sphinx", "-q", "-n", "-b", builder, ".", f"_build/{builder}"]
-        environment = os.environ | {"PYTHONPATH": str(EXTENSIONS), "NO_COLOR": "1"}
-        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-        return [line for line in done.stderr.splitlines() if re.search("WARNING|ERROR", line)]
 
-    def page(self, name):
-        return Page(self.folder / "_build" / "html" / "book" / f"{name}.html")
+def opened(book, name):
+    return Page(book.page(name))
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    book = Book(tmp_path_factory.mktemp("book"))
-    assert book.build() == []
+    book = small(tmp_path_factory.mktemp("book"))
+    assert book.warnings() == []
     return book
 
 
 def test_a_cell_that_settles_a_claim_has_its_anchor_and_its_verdict(built):
-    anchors = {name: value for name, value in built.page("one").classes.items() if name.startswith("claim-")}
+    anchors = {name: value for name, value in opened(built, "one/index").classes.items() if name.startswith("claim-")}
     assert set(anchors) == {"claim-sum-one", "claim-too-wide", "claim-who-knows"}
     assert {"cell", "claim-cell", "verdict-wrong"} <= anchors["claim-too-wide"][1]
     assert {"cell", "claim-cell", "verdict-unsupported"} <= anchors["claim-who-knows"][1]
 
 
 def test_other_pages_refer_to_claims_questions_and_entries(built):
-    links = built.page("index").links
-    assert links["There"] == "one.html#claim-sum-one"
-    assert links["It is wide."] == "one.html#claim-too-wide"
+    links = opened(built, "index").links
+    assert links["There"] == "one/index.html#claim-sum-one"
+    assert links["It is wide."] == "one/index.html#claim-too-wide"
     assert links["A joke."] == "ledger.html#ledger-left-out"
-    assert "one.html#q-why" in links.values()
+    assert "one/index.html#q-why" in links.values()
 
 
 def test_numbers_and_verdicts_are_written_by_roles(built):
-    text = built.page("index").text
-    assert "2 of 9." in text
+    text = opened(built, "index").text
+    assert "2 of 222." in text
     assert '<span class="verdict verdict-holds">holds</span>' in text
 
 
 def test_the_ledger_lists_each_claim_with_verdict_evidence_and_link(built):
-    page = built.page("ledger")
+    page = opened(built, "ledger")
     assert {"ledger-sum-one", "ledger-too-wide", "ledger-who-knows", "ledger-left-out"} <= set(page.classes)
     assert "verdict-wrong" in page.classes["ledger-too-wide"][1]
     words = plain(page.text)
     assert "It is wide. wrong · in 1 of 5 documents · settled by a cell in Chapter one Right is: No." in words
     assert "unsupported · in 2 of 5 documents · settled by Who [ Who99 ] , cited in a cell in Chapter one" in words
     assert "in 1 of 5 documents · not taken up Evidence: None. Left out: It says nothing." in words
-    assert 'href="one.html#claim-too-wide"' in page.text
+    assert 'href="one/index.html#claim-too-wide"' in page.text
     assert r"Rows sum to \(1\) ." in words
-
-
-def plain(html):
-    """The words of a piece of HTML."""
-    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
 
 
 def rows(page):
@@ -204,13 +163,13 @@ def rows(page):
 
 
 def test_the_ledger_counts_by_verdict_and_chapter(built):
-    found = rows(built.page("ledger"))
+    found = rows(opened(built, "ledger"))
     assert ["holds", "True as stated.", "1"] in found
     assert ["Chapter one", "1", "0", "1", "2", "0", "0", "4"] in found
 
 
 def test_a_question_is_folded_under_its_text(built):
-    page = built.page("one")
+    page = opened(built, "one/index")
     assert page.classes["q-why"] == ("details", {"interview-question"})
     assert " ".join(page.summary.split()) == r"Why \(\sqrt{d_k}\)? derive solid"
     headings = re.findall(r'<h3 class="[^"]*rubric[^"]*">(.*?)</h3>', page.text)
@@ -220,40 +179,36 @@ def test_a_question_is_folded_under_its_text(built):
 
 
 def test_every_text_of_a_question_and_of_the_ledger_can_be_translated(tmp_path):
-    book = Book(tmp_path)
-    assert book.build("gettext") == []
+    book = small(tmp_path)
+    assert book.warnings("gettext") == []
     folder = tmp_path / "_build" / "gettext" / "book"
     messages = {
-        name: set(re.findall(r'^msgid "(.*)"$', (folder / f"{name}.pot").read_text("utf8"), re.MULTILINE))
-        for name in ("one", "ledger")
+        name: set(re.findall(r'^msgid "(.*)"$', (folder / path).read_text("utf8"), re.MULTILINE))
+        for name, path in (("one", "one/index.pot"), ("ledger", "ledger.pot"))
     }
     assert {r"Why $\\sqrt{d_k}$?", "Short answer", "The short one.", "The wrong one."} <= messages["one"]
     assert {"It is wide.", "**Evidence:** Seen.", "True as stated."} <= messages["ledger"]
 
 
 def test_a_page_that_is_not_read_again_keeps_its_links_and_a_changed_ledger_its_counts(tmp_path):
-    book = Book(tmp_path)
-    assert book.build() == []
-    index = tmp_path / "book" / "index.md"
-    index.write_text(index.read_text("utf8") + "\nMore.\n", "utf8")
-    assert book.build() == []
-    assert book.page("index").links["There"] == "one.html#claim-sum-one"
-    claims = tmp_path / "book" / "claims.yml"
-    claims.write_text(LEDGER.replace("verdict: wrong", "verdict: outdated"), "utf8")
-    later = claims.stat().st_mtime + 10
-    os.utime(claims, (later, later))
-    assert book.build() == []
-    assert "verdict-outdated" in book.page("one").classes["claim-too-wide"][1]
-    assert ["outdated", "It was true once.", "1"] in rows(book.page("ledger"))
+    book = small(tmp_path)
+    assert book.warnings() == []
+    book.write("book/index.md", PAGES["index"] + "\nMore.\n")
+    assert book.warnings() == []
+    assert opened(book, "index").links["There"] == "one/index.html#claim-sum-one"
+    book.write("companion/chapters/one/claims.yml", LEDGER.replace("verdict: wrong", "verdict: outdated"))
+    assert book.warnings() == []
+    assert "verdict-outdated" in opened(book, "one/index").classes["claim-too-wide"][1]
+    assert ["outdated", "It was true once.", "1"] in rows(opened(book, "ledger"))
 
 
 def test_a_book_that_contradicts_its_ledger_is_not_built_without_warnings(tmp_path):
-    book = Book(tmp_path)
+    book = small(tmp_path)
     cells = [CELLS[0], CELLS[0], 'check_claim("too-wied", x.any(), "so")', CELLS[2]]
     incomplete = QUESTION.replace("q-why", "q-how").replace("level: 2", "level: 9")
-    book.write_chapter(cells, TEXT + QUESTION.replace("fig-one", "fig-two") + incomplete)
-    (tmp_path / "book" / "index.md").write_text(PAGES["index"] + "{ledger-count}`one worng` {verdict}`maybe`\n", "utf8")
-    warnings = "\n".join(book.build())
+    book.write("book/one/index.ipynb", chapter(cells, TEXT + QUESTION.replace("fig-one", "fig-two") + incomplete))
+    book.write("book/index.md", PAGES["index"] + "{ledger-count}`one worng` {verdict}`maybe`\n")
+    warnings = "\n".join(book.warnings())
     for message in (
         "one, cell 3: check_claim names too-wied, which is not in the ledger",
         "sum-one is settled more than once: one, cell 1; one, cell 2",
@@ -262,7 +217,7 @@ def test_a_book_that_contradicts_its_ledger_is_not_built_without_warnings(tmp_pa
         "fig-two",
         "got 'worng'",
         "got 'maybe'",
-        "level is 1, 2 or 3: got '9'",
+        "level is 1, 2 or 3: got 9",
     ):
         assert message in warnings, message
 
@@ -323,19 +278,15 @@ ITEMS = r"""
 @pytest.fixture
 def with_quiz(tmp_path):
     """A small book with a page of the quiz."""
-    book = Book(tmp_path)
-    config = CONFIG.replace('"questions"]', '"questions", "quiz"]')
-    (tmp_path / "conf.py").write_text(config, "utf8")
-    (tmp_path / "book" / "index.md").write_text(PAGES["index"].replace("ledger\n```", "ledger\nquiz\n```"), "utf8")
-    (tmp_path / "book" / "quiz.md").write_text("# Quiz\n\n```{quiz} quiz\n```\n", "utf8")
-    (tmp_path / "book" / "quiz").mkdir()
-    (tmp_path / "book" / "quiz" / "one.yml").write_text(ITEMS, "utf8")
+    index = PAGES["index"].replace("ledger\n```", "ledger\nquiz\n```")
+    book = small(tmp_path, "quiz_page", index=index, quiz="# Quiz\n\n```{quiz}\n```\n")
+    book.write("companion/chapters/one/quiz.yml", ITEMS)
     return book
 
 
 def test_the_quiz_is_a_list_with_folded_answers(with_quiz):
-    assert with_quiz.build() == []
-    page = with_quiz.page("quiz")
+    assert with_quiz.warnings() == []
+    page = opened(with_quiz, "quiz")
     assert {"quiz-which", "quiz-number", "quiz-order", "quiz-bug", "quiz-topic-one"} <= set(page.classes)
     words = plain(page.text)
     for text in (
@@ -350,14 +301,14 @@ def test_the_quiz_is_a_list_with_folded_answers(with_quiz):
     ):
         assert text in words, f"{text!r} is not in {words}"
     assert "In order? Begin. Go on. End." not in words
-    assert page.links["the test of “It is wide”"] == "one.html#claim-too-wide"
+    assert page.links["the test of “It is wide”"] == "one/index.html#claim-too-wide"
     assert 'data-key="1048576"' in page.text
     assert "js/quiz.js" in page.text
-    assert "js/quiz.js" not in with_quiz.page("index").text
+    assert "js/quiz.js" not in opened(with_quiz, "index").text
 
 
 def test_every_text_of_the_quiz_can_be_translated(with_quiz):
-    assert with_quiz.build("gettext") == []
+    assert with_quiz.warnings("gettext") == []
     text = (with_quiz.folder / "_build" / "gettext" / "book" / "quiz.pot").read_text("utf8")
     messages = set(re.findall(r'^msgid "(.*)"$', text, re.MULTILINE))
     expected = {"One", "How many bytes?", "The second.", "It does not.", "Go on.", "It is the middle.", "A product."}
@@ -365,11 +316,11 @@ def test_every_text_of_the_quiz_can_be_translated(with_quiz):
 
 
 def test_an_item_of_the_quiz_that_breaks_a_rule_or_leads_nowhere_fails_the_build(with_quiz):
-    path = with_quiz.folder / "book" / "quiz" / "one.yml"
-    path.write_text(ITEMS.replace("text: Go on.", 'text: "Go {ref}`on <sec-one>`."'), "utf8")
-    warned = "\n".join(with_quiz.build())
+    name = "companion/chapters/one/quiz.yml"
+    with_quiz.write(name, ITEMS.replace("text: Go on.", 'text: "Go {ref}`on <sec-one>`."'))
+    warned = "\n".join(with_quiz.warnings())
     assert "quiz-order: an option or a step is one paragraph without a link" in warned, warned
-    path.write_text(ITEMS.replace("link: sec-one", "link: sec-two", 1), "utf8")
-    assert any("sec-two" in line for line in with_quiz.build())
-    path.write_text(ITEMS.replace("level: 2", "level: 7"), "utf8")
-    assert any("one.yml, line 13, quiz-number: level is 1, 2 or 3: got 7" in line for line in with_quiz.build())
+    with_quiz.write(name, ITEMS.replace("link: sec-one", "link: sec-two", 1))
+    assert any("sec-two" in line for line in with_quiz.warnings())
+    with_quiz.write(name, ITEMS.replace("level: 2", "level: 7"))
+    assert any("one/quiz.yml, line 13, quiz-number: level is 1, 2 or 3: got 7" in line for line in with_quiz.warnings())

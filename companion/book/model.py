@@ -1,0 +1,183 @@
+"""What the book has beside its text: claims, questions, quiz items, drills, formulas and cards.
+
+``companion.book.schemas`` has the rules of each.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+LEVELS = {1: "basic", 2: "solid", 3: "hard"}
+"""Of questions and quiz items."""
+TIERS = {1: "warm-up", 2: "core", 3: "hard"}
+"""Of drills."""
+RATINGS = ("No answer", "A part of it", "Right, with gaps", "Right and complete")
+WEAK = 1
+"""A rating up to this one is to be repeated."""
+QUESTION_KINDS = ("concept", "derive", "compute", "code", "debug")
+ITEM_KINDS = {"choice": "choose", "number": "compute", "order": "put in order", "bug": "find the bug"}
+CLAIM_KINDS = ("math", "measurement", "code", "history-fact", "opinion")
+VERDICTS = {
+    "holds": "True as stated.",
+    "holds-with-conditions": "True under conditions that the documents leave out, and false without them.",
+    "wrong": "False. The entry says what is right.",
+    "unsupported": "No evidence is given for it, and none was found.",
+    "outdated": "It was true once.",
+    "disputed": "The documents, or the sources, contradict each other.",
+}
+DOCUMENTS = 5
+"""The source documents, whose claims the ledger settles."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One entry of the ledger."""
+
+    id: str
+    chapter: str
+    claim: str
+    verdict: str
+    kind: str
+    documents: int
+    evidence: str
+    conditions: str = ""
+    correct: str = ""
+    dropped: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One interview question. ``short``, ``full``, ``common_mistake`` and the answers are MyST Markdown."""
+
+    name: str
+    question: str
+    kind: str
+    level: int
+    topic: str
+    evidence: tuple[str, ...]
+    short: str
+    full: str
+    follow_ups: tuple[tuple[str, str], ...]
+    common_mistake: str
+    page: str
+    """Where it stands, as ``companion.book.toc.page`` names it."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One answer to choose: a text, or for a bug the number of a line, from 1."""
+
+    text: str
+    right: bool
+    why: str
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number with the Python expression that gives it. For a wrong one ``why`` says which error leads to it."""
+
+    answer: str
+    key: int | float
+    why: str
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item of the quiz. Texts are MyST Markdown; fields that its kind does not have are empty."""
+
+    id: str
+    topic: str
+    level: int
+    kind: str
+    question: str
+    link: str
+    source: Path
+    line: int
+    options: tuple[Option, ...] = ()
+    several: bool = False
+    answer: Number | None = None
+    wrong: tuple[Number, ...] = ()
+    within: int | float = 0
+    unit: str = ""
+    steps: tuple[Option, ...] = ()
+    code: str = ""
+    repair: str = ""
+    shows: str = ""
+
+    @property
+    def where(self) -> str:
+        """Name the place of the item for a message."""
+        return f"{self.source.parent.name}/{self.source.name}, line {self.line}, {self.id}"
+
+    @property
+    def repaired(self) -> str:
+        """The listing of a bug with the repair in place of the line at fault."""
+        lines = self.code.splitlines()
+        number = next(option.line for option in self.options if option.right)
+        return "\n".join([*lines[: number - 1], *self.repair.splitlines(), *lines[number:]]) + "\n"
+
+
+@dataclass(frozen=True)
+class Drill:
+    """One drill.
+
+    Args:
+        name: by which the package and the store know it; its label is ``exr-`` and the name.
+        title: what to do, in a line.
+        topic: one of ``TOPICS``.
+        tier: one of ``TIERS``.
+        kind: what is asked: to write, to write within limits of cost, or to repair.
+        minutes: an estimate.
+    """
+
+    name: str
+    title: str
+    topic: str
+    tier: int
+    kind: str
+    minutes: int
+
+
+@dataclass(frozen=True)
+class Formula:
+    """One line of the formula sheet.
+
+    Args:
+        id: lower-case words joined by hyphens.
+        group: the section of the sheet.
+        name: what it is.
+        latex: statements separated by a ``quad``.
+        say: the condition or the trap, in a line of Markdown.
+        link: the label of a section that derives or measures it, or words of our own and the label, ``words <label>``.
+    """
+
+    id: str
+    group: str
+    name: str
+    latex: str
+    say: str
+    link: str
+
+    @property
+    def statements(self) -> list[str]:
+        """The parts that a narrow page may put on lines of their own."""
+        return [part.strip() for part in re.split(r"\\quad\b", self.latex)]
+
+
+@dataclass(frozen=True)
+class Card:
+    """One flash card. ``front`` and ``back`` are for the table, ``fields`` for Anki, whose templates join them."""
+
+    name: str
+    follow_up_of: str
+    kind: str
+    level: int
+    topic: str
+    fields: tuple[str, ...]
+    front: str
+    back: str
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of Anki: kind, level and topic."""
+        return (f"kind::{self.kind}", f"level::{self.level}-{LEVELS[self.level]}", f"topic::{self.topic}")
