@@ -110,7 +110,7 @@ def test_every_cell_was_run_in_order_and_none_raised(chapter):
 
 def test_code_cells_have_their_form(chapter, monkeypatch):
     monkeypatch.delenv("BOOK_REPOSITORY", raising=False)
-    assert form_problems(read(chapter), colab.colab_cell()) == []
+    assert form_problems(read(chapter), colab.colab_cell(colab.repository())) == []
 
 
 def test_a_notebook_is_written_as_the_script_writes_it(chapter):
