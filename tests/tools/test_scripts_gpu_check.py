@@ -29,7 +29,7 @@ def test_every_layer_gives_its_float64_result_in_every_precision(dtype):
             failed[str(case)] = errors
         layers.add(case.layer)
     assert failed == {}
-    assert {"attention", "kernel formula", "kernel fused", "cached decoding", "tiled attention"} < layers
+    assert {"attention", "kernel reference", "kernel sdpa", "cached decoding", "tiled attention"} < layers
 
 
 def test_no_two_cases_have_one_name():
