@@ -356,8 +356,8 @@ def test_the_installed_package_brings_the_measurements_and_the_ledger(tmp_path):
     """The layout that pyproject.toml gives the wheel, far from the checkout."""
     targets = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]
     checkout, site = tmp_path / "checkout", tmp_path / "site"
-    for part in ("companion", "book"):
-        shutil.copytree(ROOT / part, checkout / part, ignore=shutil.ignore_patterns("__pycache__", "*.ipynb"))
+    shutil.copytree(ROOT / "companion", checkout / "companion", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "_toc.yml", checkout)
     save(checkout / "measurements", "speed", "scripts/bench.py", [Row("speed", "ratio", [0.5])])
     for package in targets["wheel"]["packages"]:
         shutil.copytree(checkout / package, site / package)
