@@ -1,28 +1,25 @@
 """The mock interview in a real browser: drawn, asked, rated and reported, by keyboard alone, and what it keeps."""
 
 import gzip
-import importlib
 import re
 from dataclasses import asdict
 
 import pytest
 
+from companion.book.questions import read_book
 from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser
-PLACE = "book/mock-interview.html"
+PLACE = "book/interview/mock-interview.html"
 KEY = "transformers-tested"
 WORDS = ["No answer", "A part of it", "Right, with gaps", "Right and complete"]
 MOST_BYTES = 240_000
 
 
 @pytest.fixture(scope="module")
-def stored(site):
+def stored():
     """The questions of the book by name."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(site.parents[1] / "book" / "extensions"))
-        found = importlib.import_module("questions").read_book(site.parents[1] / "book")
-    return {question.name: asdict(question) for question in found}
+    return {question.name: asdict(question) for question in read_book()}
 
 
 @pytest.fixture

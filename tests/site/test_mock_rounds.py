@@ -7,7 +7,7 @@ import pytest
 from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser
-PLACE = "book/mock-interview.html"
+PLACE = "book/interview/mock-interview.html"
 NOW = 1_800_000_000
 DAY = "2026-01-{:02d}T10:00:00.000Z"
 

@@ -9,7 +9,7 @@ import pytest
 from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser
-PLACE = "book/progress.html"
+PLACE = "book/interview/progress.html"
 SHARED = ("vocabulary.js", "util.js", "dom.js", "store.js", "practice.js")
 SCRIPTS = (*SHARED, "progress-file.js", "progress.js")
 AT = "2026-01-01T00:00:00.000Z"
@@ -433,7 +433,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(contexts, server, settle, them
     page.get_by_role("button", name="Erase it…").click()
     assert not page.evaluate(outside)
     assert not axe_faults(page, ".bd-article")
-    page.goto(f"{server}/book/interview.html")
+    page.goto(f"{server}/book/interview/index.html")
     page.wait_for_selector(".plan-told:not(:empty)")
     settle(page)
     assert not page.evaluate(outside)

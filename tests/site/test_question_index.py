@@ -8,7 +8,7 @@ import pytest
 
 from tests.site.accessibility import axe_faults
 
-PLACE = "book/interview.html"
+PLACE = "book/interview/index.html"
 SHOWN = "() => [...document.querySelectorAll('.question-entry')].filter((e) => e.checkVisibility()).length"
 pytestmark = pytest.mark.browser
 
