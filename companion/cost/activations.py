@@ -23,7 +23,7 @@ def activation_bytes(
     Holds for models without dropout and with absolute positions or none, without padding, and for torch on a CPU. The
     loss keeps the logits, or their softmax, besides. With ``config.kernel="reference"`` the attention weights are kept:
     ``n_heads t^2`` numbers for each layer and sequence, and where some are masked the same again before the mask. With
-    ``"fused"`` it is one number, the log-sum-exp, for each query and head.
+    ``"sdpa"`` it is one number, the log-sum-exp, for each query and head.
 
     >>> from companion.config import base
     >>> [activation_bytes(base(37_000, kernel=k), "encoder-only", 1, 2048) // 10**6 for k in ("reference", "sdpa")]

@@ -165,7 +165,7 @@ CHOICES = {
     "activation": "relu, gelu, gelu-tanh, swiglu",
     "norm": "layer, rms",
     "order": "post, pre",
-    "kernel": "fused, formula",
+    "kernel": "sdpa, reference",
 }
 
 

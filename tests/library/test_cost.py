@@ -214,7 +214,7 @@ def test_a_number_takes_the_bytes_that_torch_says(dtype):
 
 
 def test_the_formula_kernel_keeps_the_square_and_the_fused_one_does_not():
-    for kernel, layers, heads in (("formula", 6, 8), ("fused", 0, 0)):
+    for kernel, layers, heads in (("reference", 6, 8), ("sdpa", 0, 0)):
         config = replace(base(37_000), kernel=kernel)
         one, two = (activation_bytes(config, "encoder-only", 1, t) for t in (1000, 2000))
         assert two - 2 * one == layers * heads * (2000**2 - 2 * 1000**2) * 4

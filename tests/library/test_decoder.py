@@ -200,7 +200,7 @@ def test_the_choices_reach_the_parts():
         position=position,
     )
     for attention in (layer.self_attention, layer.cross_attention):
-        assert (attention.n_heads, attention.n_kv_heads, attention.kernel) == (HEADS, 1, "formula")
+        assert (attention.n_heads, attention.n_kv_heads, attention.kernel) == (HEADS, 1, "reference")
     assert layer.self_attention.position is position
     assert layer.cross_attention.position is None
     norms = layer.norm_1, layer.norm_2, layer.norm_3

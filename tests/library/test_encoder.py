@@ -188,7 +188,7 @@ def test_the_choices_reach_the_parts():
         position=position,
     )
     attention = layer.attention
-    assert (attention.n_heads, attention.n_kv_heads, attention.kernel) == (HEADS, 1, "formula")
+    assert (attention.n_heads, attention.n_kv_heads, attention.kernel) == (HEADS, 1, "reference")
     assert attention.position is position
     assert [type(norm) for norm in (layer.norm_1, layer.norm_2)] == [RMSNorm, RMSNorm]
     assert (layer.norm_1.eps, layer.norm_2.eps) == (0.5, 0.5)

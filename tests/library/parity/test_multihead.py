@@ -7,7 +7,7 @@ from torch import nn
 
 from companion.attention import attention, attention_weights
 from companion.masks import and_masks, causal, padding
-from companion.multihead import KERNELS, MultiHeadAttention, formula, fused, merge_heads, split_heads
+from companion.multihead import KERNELS, MultiHeadAttention, merge_heads, reference, sdpa, split_heads
 from companion.positional import ALiBi, RotaryPosition, T5Bias, TransformerXLPosition
 
 BATCH, HEADS, D_K, T_Q, T_K, D_MEMORY, D_V = 2, 3, 4, 5, 7, 11, 13  # all different: a swapped axis cannot pass
@@ -196,13 +196,13 @@ def test_a_kernel_equals_torchs_function(randn, random_mask, kernel, n_heads, n_
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("bias", [None, (T_Q, T_K), (6, 1, T_K), (1, 6, T_Q, T_K), (BATCH, 6, T_Q, T_K)], ids=str)
 @pytest.mark.parametrize("shape", [None, (T_Q, T_K), (BATCH, 1, 1, T_K)], ids=str)
-def test_the_fused_kernel_equals_the_formula(randn, random_mask, n_heads, n_kv_heads, is_causal, bias, shape):
+def test_the_sdpa_kernel_equals_the_reference(randn, random_mask, n_heads, n_kv_heads, is_causal, bias, shape):
     inputs, upstream = draw_heads(randn, n_heads, n_kv_heads), randn(BATCH, n_heads, T_Q, D_V)
     mask, added = draw_kernel_mask(random_mask, shape, True), [] if bias is None else [randn(*bias, requires_grad=True)]
     options = {"bias": added[0] if added else None, "causal": is_causal}
     got, want = (
         value_and_gradients(kernel(*inputs, mask, **options), [*inputs, *added], upstream)
-        for kernel in (fused, formula)
+        for kernel in (sdpa, reference)
     )
     all_close(got, want)
 
