@@ -60,18 +60,15 @@ def runs(browser: str | None, outside: Path) -> list[Run]:
     wheel = {"PYTHONPATH": str(outside / "packages")}
     judge = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests/tools").glob("test_practice*.py"))]
     apart = ("tests/site", "tests/tools", "tests/chapters")
-    stored = ["--nbval", "-p", "no:cacheprovider", outside / "book"]
+    again = ["tests/library", "tests/chapters", *judge]
+    stored = ["--nbval", "-p", "tests.tools.fresh_run", "-p", "no:cacheprovider", outside / "book"]
     everything = [
         Run("The site in a browser", "browser", ["tests/site"], chrome),
         Run("Notebooks give their stored outputs", "notebooks", stored, wheel),
         Run("Tools: notebooks, claims, questions, pages", "tools", ["tests/tools", *ignoring(*judge)], chrome),
         Run("Library, layers, set-up", "library", ["tests", *ignoring(*apart)], chrome),
         Run("Chapters: exercises and explorers", "chapters", ["tests/chapters", *judge], chrome),
-        Run(
-            "Library and chapters as a reader has them",
-            "reader",
-            ["tests/library", "tests/chapters", *judge, *as_a_reader()],
-        ),
+        Run("Library, chapters as a reader has them", "reader", [*again, *as_a_reader()], chrome),
     ]
     return [run for run in everything if browser or run.log != "browser"]
 

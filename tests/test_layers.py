@@ -32,6 +32,7 @@ HOME = {
     "docutils": {"book"},
 }
 LIBRARY_ONLY = ("torch", "numpy", "jaxtyping")  # the tools do without
+PLANTER = ROOT / "tests" / "mutants" / "planting.py"  # its processes import a broken copy in place of this tree
 TRICKS = ("sys.path", "runpy", "spec_from_file_location", "syspath_prepend")
 
 
@@ -181,7 +182,7 @@ def test_no_file_finds_another_by_a_trick():
         f"{path.relative_to(ROOT).as_posix()}: {trick}"
         for path in files
         for trick in TRICKS
-        if path != Path(__file__) and trick in path.read_text("utf-8")
+        if path not in (Path(__file__), PLANTER) and trick in path.read_text("utf-8")
     ]
     assert found == []
 

@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from companion.book import colab
+from companion.book.colab import MISSING_ON_COLAB, ON_COLAB, colab_cell, repository
 from companion.book.questions import read_questions
 from scripts import build_site, checks, console, environment, find_browser, run_tests
 
@@ -419,7 +419,7 @@ def test_the_site_is_built_again_when_an_input_the_address_or_a_page_changes(mon
     (tmp_path / "book" / "__pycache__" / "x.pyc").write_text("a cache is no input", "utf-8")
     assert build_site.state("") == states[0]
     states.append(build_site.state("owner/name"))
-    for changed in ("book/attention/index.ipynb", "_config.yml", "_build/html/index.html"):
+    for changed in ("book/attention.ipynb", "_config.yml", "_build/html/index.html"):
         (tmp_path / changed).write_text("new", "utf-8")
         states.append(build_site.state(""))
     (tmp_path / "book" / "attention.ipynb").rename(tmp_path / "book" / "masks.ipynb")
@@ -581,7 +581,7 @@ ADDRESS = "https://github.com/owner/name"
 
 
 def test_on_colab_the_cell_installs_the_package_and_leaves_the_rest_alone(monkeypatch):
-    commands = run_cell(colab.colab_cell(ADDRESS), monkeypatch, colab=True)
+    commands = run_cell(colab_cell(ADDRESS), monkeypatch, colab=True)
     assert len(commands) == 1
     assert commands[0][1:4] == ["-m", "pip", "install"]
     assert "--no-deps" in commands[0]
@@ -592,13 +592,13 @@ def test_on_colab_the_cell_installs_the_package_and_leaves_the_rest_alone(monkey
 @pytest.mark.parametrize("address", [ADDRESS, None])
 @pytest.mark.parametrize(("colab", "companion"), [(False, False), (False, True), (True, True)])
 def test_elsewhere_or_once_installed_the_cell_does_nothing(monkeypatch, capsys, address, colab, companion):
-    text = colab.colab_cell(address)
+    text = colab_cell(address)
     assert run_cell(text, monkeypatch, colab=colab, companion=companion) == []
     assert capsys.readouterr().out == ""
 
 
 def test_while_the_address_is_unset_the_cell_says_on_colab_how_to_install(monkeypatch, capsys):
-    assert run_cell(colab.colab_cell(None), monkeypatch, colab=True) == []
+    assert run_cell(colab_cell(None), monkeypatch, colab=True) == []
     said = capsys.readouterr().out
     assert said.count("\n") == 1
     assert "%pip install --no-deps git+ADDRESS" in said
@@ -606,20 +606,19 @@ def test_while_the_address_is_unset_the_cell_says_on_colab_how_to_install(monkey
 
 @pytest.mark.parametrize("address", [ADDRESS, None])
 def test_the_cell_is_at_most_twelve_lines_that_do_not_scroll(address):
-    lines = colab.colab_cell(address).splitlines()
+    lines = colab_cell(address).splitlines()
     assert len(lines) <= 12
     assert max(map(len, lines)) <= 120
 
 
 def test_an_owner_and_name_become_an_address():
-    cell = colab.colab_cell
+    cell = colab_cell
     assert cell("owner/name") == cell(ADDRESS) == cell(ADDRESS + "/")
 
 
 def test_what_the_cell_installs_and_what_colab_brings_make_up_all_that_the_package_needs():
-    module = colab_cell
-    brought = {canonicalize_name(name) for name in module.ON_COLAB}
-    small = {canonicalize_name(Requirement(item).name): Requirement(item).specifier for item in module.MISSING_ON_COLAB}
+    brought = {canonicalize_name(name) for name in ON_COLAB}
+    small = {canonicalize_name(Requirement(item).name): Requirement(item).specifier for item in MISSING_ON_COLAB}
     for item in (Requirement(text) for text in PROJECT["project"]["dependencies"]):
         name = canonicalize_name(item.name)
         assert name in brought or small[name] == item.specifier
@@ -630,7 +629,6 @@ def test_what_the_cell_installs_and_what_colab_brings_make_up_all_that_the_packa
 
 
 def test_the_address_comes_from_the_variable_else_from_pyproject(monkeypatch):
-    repository = colab.repository
     monkeypatch.delenv("BOOK_REPOSITORY", raising=False)
     assert repository() == PROJECT["project"].get("urls", {}).get("Repository")
     monkeypatch.setenv("BOOK_REPOSITORY", "owner/name")

@@ -217,8 +217,13 @@ def _is_timing(cell: NotebookNode) -> bool:
 
 def run(source: Path) -> NotebookNode:
     """Read, execute and clean one source; the stored notebook is not looked at."""
+    return finish(execute(read_source(source), source), source)
+
+
+def finish(executed: NotebookNode, source: Path) -> NotebookNode:
+    """Clean an executed source, and fill its numbers into its text."""
     name = toc.page(source)
-    notebook = stable(execute(read_source(source), source), name)
+    notebook = stable(executed, name)
     return fill_numbers(notebook, notebook, name)
 
 

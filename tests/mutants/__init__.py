@@ -147,7 +147,7 @@ def _tests(file: str, by: str | list[str]) -> tuple[str, ...]:
     """Return the arguments of pytest: a bare name is a test of the group's file, a path stands for itself."""
     names = [by] if isinstance(by, str) else by
     if file.endswith(".ipynb"):
-        return ("--nbval", file)
+        return ("--nbval", "-p", "tests.tools.fresh_run", file)
     return tuple(name if name.startswith("tests/") else f"{file}::{name}" for name in names) or (file,)
 
 

@@ -43,21 +43,25 @@ EMPTY_ALIKE = """() => {
 }"""
 FILL_AGAIN = "() => { for (const [text, data] of window.emptied) text.data = data; }"
 RUN = "([within, options]) => axe.run(within ?? document, options).then((results) => results.violations)"
+OUTSIDE_THE_TEXT = {"exclude": [".bd-article"]}  # header, menus, footer: what a width shows or hides
 CONTRAST = "color-contrast"
 COLOURS = [CONTRAST, "link-in-text-block"]  # all that looks at colours; the other rules give the same in every theme
 
 
-def axe_faults(page: object, within: str | None = None, *, colours_only: bool = False) -> list[str]:
-    """Run axe-core with all its rules on a page, or on what a selector finds; the page is thinned out by it.
+def axe_faults(
+    page: object, within: str | dict[str, list[str]] | None = None, *, colours_only: bool = False
+) -> list[str]:
+    """Run axe-core with all its rules on a page, or on a part of it; the text is thinned out where it is looked at.
 
     Args:
         page: the page.
-        within: a selector; None means the whole page.
+        within: a selector, or what axe calls a context; None means the whole page.
         colours_only: leave out the rules that do not look at colours.
     """
     if not page.evaluate("typeof axe === 'object'"):
         page.evaluate(Axe().axe_script)
-    page.evaluate(THIN_OUT)
+    if within is not OUTSIDE_THE_TEXT:
+        page.evaluate(THIN_OUT)
     quick = {"resultTypes": ["violations"], "preload": False, "elementRef": False}
     if colours_only:
         found = page.evaluate(RUN, [within, quick | {"runOnly": {"type": "rule", "values": COLOURS[1:]}}])

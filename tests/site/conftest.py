@@ -8,7 +8,6 @@ import functools
 import http.server
 import json
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,9 +33,6 @@ QUIET = [
     "--no-first-run",
     "--no-pings",
 ]
-
-sys.path.insert(0, str(Path(__file__).parent))  # for what these tests share
-pytest.register_assert_rewrite("explorers")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -120,8 +116,8 @@ def browser_path() -> str:
     path = find_browser.find()
     if path is None:
         pytest.fail(
-            "no Chromium or Chrome: `make test` installs one, CHROME_PATH names one, "
-            "BROWSER=none leaves these tests out.",
+            "no Chromium or Chrome: `make test` installs one, CHROME_PATH names one, BROWSER=none leaves these tests "
+            "out.",
             pytrace=False,
         )
     return path
@@ -134,8 +130,9 @@ def browser() -> Iterator[object]:
 
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     flags = [*QUIET, "--no-sandbox"] if root else QUIET
+    path = browser_path()
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser_path(), args=flags)
+        chromium = playwright.chromium.launch(executable_path=path, args=flags)
         yield chromium
         chromium.close()
 
@@ -193,7 +190,7 @@ def contexts(browser: object, server: str) -> Iterator[Callable[[str], tuple[obj
             new = browser.new_context(
                 viewport={"width": 1440, "height": 900}, color_scheme=theme, reduced_motion="reduce"
             )
-            new.set_default_timeout(15_000)
+            new.set_default_timeout(60_000)  # for what never comes: a busy computer takes its time
             watch = Watch(server)
             watch.follow(new)
             made[theme] = new, watch

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-LINES = yaml.safe_load((Path(__file__).parents[2] / "book" / "formulas.yml").read_text("utf8"))
-PLACE = "book/formulas.html"
+from companion.book.site import formulas_page
+
+ROOT = Path(__file__).resolve().parents[2]
+LINES = yaml.safe_load((ROOT / formulas_page.FORMULAS).read_text("utf8"))
+PLACE = "book/interview/formulas.html"
 CUT = """() => [...document.querySelectorAll('.formulas span.math')].filter((formula) => formula.tabIndex !== 0
   && formula.querySelector('mjx-math').getBoundingClientRect().width > formula.getBoundingClientRect().width + 2)
   .map((formula) => formula.closest('.formula').id)"""

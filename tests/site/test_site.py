@@ -10,11 +10,13 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-import yaml
 from bs4 import BeautifulSoup, Tag
 
+from companion.book import toc
+from companion.book.claims import read_ledger
+
 ROOT = Path(__file__).resolve().parents[2]
-CHAPTERS = sorted(path.stem for path in (ROOT / "book").glob("*.ipynb"))
+CHAPTERS = sorted(toc.page(path) for path in (ROOT / "book").rglob("*.ipynb"))
 # MathJax 3.2.2, es5/tex-mml-chtml.js, as its authors published it.
 MATHJAX_SHA256 = "300480069078b5892d2363a2b65e2dfbbf30fe5c80f83edbfecf4610fd093862"
 LOADING_RELATIONS = {
@@ -177,28 +179,26 @@ def test_no_page_uses_a_slider_that_needs_a_kernel(site: Path, pages: list[str])
 
 
 def test_every_chapter_in_the_table_of_contents_is_a_page(site: Path) -> None:
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
-    files = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    files = toc.files()
     assert all((ROOT / file).is_file() for file in files)
     assert all((site / file).with_suffix(".html").is_file() for file in files)
-    assert sorted(Path(file).stem for file in files if file.endswith(".ipynb")) == CHAPTERS
+    assert sorted(toc.page(file) for file in files if file.endswith(".ipynb")) == CHAPTERS
 
 
 def test_a_chapter_offers_its_notebook(site: Path) -> None:
     for name in CHAPTERS:
-        link = soup(site / "book" / f"{name}.html").select_one(
-            ".dropdown-download-buttons a.btn-download-source-button"
-        )
-        notebook = json.loads((site / "book" / str(link["href"])).read_text("utf-8"))
+        page = site / "book" / f"{name}.html"
+        link = soup(page).select_one(".dropdown-download-buttons a.btn-download-source-button")
+        notebook = json.loads((page.parent / str(link["href"])).read_text("utf-8"))
         assert notebook["nbformat"] == 4
         assert link.get_text(strip=True) == ".ipynb"
 
 
 def test_the_landing_page_counts_from_the_ledger(site: Path) -> None:
-    ledger = yaml.safe_load((ROOT / "book" / "claims.yml").read_text("utf-8"))
+    ledger = read_ledger()
     text = " ".join(soup(site / "book" / "index.html").article.get_text().split())
-    assert f"{ledger['total']} claims that can be checked" in text
-    assert f"{len(ledger['claims'])} claims are settled so far" in text
+    assert f"{ledger.total} claims that can be checked" in text
+    assert f"{len(ledger.claims)} claims are settled so far" in text
 
 
 def zipped(path: Path) -> int:

@@ -11,10 +11,9 @@ import pytest
 from bs4 import BeautifulSoup
 from sphinx.errors import ConfigError
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "book" / "extensions"))
-import launch  # noqa: E402
+from companion.book.site import launch
 
+ROOT = Path(__file__).resolve().parents[2]
 PROJECT = '[project]\nname = "x"\n'
 INDEX = (
     "# Book\n\nA formula $x$.\n\n:::{only} repository\nknown here\n:::\n\n:::{only} not repository\nunknown here\n:::\n"
@@ -24,22 +23,19 @@ INDEX = (
 def make_book(folder: Path, variables: dict[str, str], project: str = PROJECT) -> dict[str, BeautifulSoup]:
     """Build a book of one page and one notebook with this project's settings."""
     book = folder / "book"
-    shutil.copytree(ROOT / "book" / "extensions", book / "extensions", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "book" / "assets", book / "assets")
     shutil.copy(ROOT / "_config.yml", folder)
-    (folder / "companion").mkdir()
-    shutil.copy(ROOT / "companion" / "topics.py", folder / "companion")
     (folder / "pyproject.toml").write_text(project, "utf-8")
     (folder / "_toc.yml").write_text(
         "format: jb-book\nroot: book/index\nchapters:\n  - file: book/tiny.ipynb\n", "utf-8"
     )
     (book / "index.md").write_text(INDEX, "utf-8")
     (book / "references.bib").write_text("", "utf-8")
-    (book / "claims.yml").write_text("total: 1\ndocuments: 1\nclaims: []\n", "utf-8")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Tiny", id="tiny")])
     notebook.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(notebook, book / "tiny.ipynb")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("BOOK_")} | variables
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("BOOK_")}
+    environment = kept | variables | {"PYTHONPATH": str(ROOT)}
     start = "from jupyter_book.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", start, "build", ".", "-W", "-n", "--keep-going"],

@@ -18,6 +18,7 @@ from companion.chapters.add_norm.explorers.norms import (
 )
 from companion.explorers import DepthExplorer, NormExplorer
 from companion.norm import layer_norm
+from tests.tools.traits import assert_takes_and_refuses
 
 X = [[[1.0, 2.0], [3.0, -1.0]], [[0.0, 5.0], [4.0, 4.0]]]
 
@@ -172,3 +173,16 @@ def test_layer_norm_ends_the_stack_where_the_order_is_not_post(monkeypatch):
     for order, count in (("post", 0), ("pre", 1), ("none", 2)):
         depth_signals(order, 1)
         assert len(seen) == count
+
+
+@pytest.mark.parametrize(
+    ("made", "name", "good", "bad", "rule"),
+    [
+        (NormExplorer, "norm", "rms", "group", "norm is one of 'batch', 'layer', 'rms': got 'group'"),
+        (NormExplorer, "first", 8, 8.5, "first is a number from -8.0 to 8.0: got 8.5"),
+        (DepthExplorer, "scale", 2, 3, "scale is one of 0.5, 1.0, 2.0: got 3"),
+        (DepthExplorer, "signal", "size", "loss", "signal is one of 'gradient', 'queries', 'size', 'tokens'"),
+    ],
+)
+def test_what_a_reader_sets_is_taken_or_refused(made, name, good, bad, rule):
+    assert_takes_and_refuses(made(), name, good, bad, rule)

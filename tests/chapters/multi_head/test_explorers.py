@@ -6,8 +6,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from companion.explorers import HeadGrid, HeadSizes, HeadSwitches
 from companion.multihead import MultiHeadAttention
+from tests.tools.traits import assert_takes_and_refuses
 
 ROWS = torch.tensor([[[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]]])
+SCORES = [[0.1, 0.2], [0.9, 0.2], [0.1, 0.8], [1.0, 1.0]]
 EXAMPLE = {"title": "one", "query": "it", "keys": ["the", "cat", "it"], "weights": ROWS}
 
 
@@ -97,3 +99,27 @@ def test_the_switches_refuse_what_is_no_table_of_subsets(scores, rule):
 def test_the_switches_refuse_a_run_or_heads_that_are_not_there(changes):
     with pytest.raises(ValueError, match="run and on lie within 1 runs and 2 heads"):
         HeadSwitches([run(torch.rand(4, 2))], ["a", "b"], **changes)
+
+
+def switches():
+    return HeadSwitches([{"title": "run 1", "scores": SCORES}], tasks=["first", "second"])
+
+
+@pytest.mark.parametrize(
+    ("made", "name", "good", "bad", "rule"),
+    [
+        (HeadSizes, "d_model", 768, 500, "d_model is one of 64, 128, 256.*got 500"),
+        (HeadSizes, "n_heads", 64, 3, "n_heads is one of 1, 2, 4, 8, 16, 32, 64: got 3"),
+        (HeadSizes, "t", 128, 100, "t is one of 128, 512.*got 100"),
+        (lambda: HeadGrid([EXAMPLE]), "key", 2, 1.0, "key is a whole number from 0 to 99: got 1.0"),
+        (
+            lambda: HeadSwitches([{"title": "run 1", "scores": SCORES}], tasks=["first", "second"]),
+            "on",
+            2,
+            256,
+            "on is a number from 0 to 255: got 256",
+        ),
+    ],
+)
+def test_what_a_reader_sets_is_taken_or_refused(made, name, good, bad, rule):
+    assert_takes_and_refuses(made(), name, good, bad, rule)

@@ -1,0 +1,226 @@
+"""A pytest plugin: the run in which nbval compares text serves the comparison of pictures and explorers too.
+
+    python -m pytest --nbval -p tests.tools.fresh_run book/attention/index.ipynb
+
+nbval looks at what a cell prints and leaves out pictures, the state of widgets, metadata and the form of an output.
+This plugin listens to the messages of the same kernel, makes of them the notebook that ``make notebooks`` would write
+from the source, and adds a test behind the last cell that compares it with the stored one.
+"""
+
+import base64
+import copy
+import io
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionComplete
+from nbval.plugin import IPyNbFile
+from PIL import Image
+
+from companion.book import notebooks, toc
+from companion.book.notebooks import WIDGET_STATE, WIDGET_VIEW
+
+MOST_DIFFERENCE = 2.0  # of 255, mean over a picture: another processor rounds an edge's shade otherwise, no more
+NAME = "the notebook is what its source gives"
+BOOK = Path(os.environ.get("FRESH_RUN_BOOK", notebooks.ROOT / "book"))  # another one for the tests of this plugin
+
+
+# --- what is compared ------------------------------------------------------------------------------------------------
+
+
+def notebook_problems(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode) -> list[str]:
+    """Say where a stored notebook differs from a fresh one, which is changed: pictures, explorers, all the rest."""
+    stored, fresh = copy.deepcopy(stored), notebooks.keep_timings(fresh, stored)
+    found = picture_problems(stored, fresh) + state_problems(stored, fresh)
+    for one in (stored, fresh):
+        one.metadata.pop("widgets", None)
+    if notebooks.to_text(stored) != notebooks.to_text(fresh):
+        found.append(notebooks.first_difference(stored, fresh))
+    return found
+
+
+def picture_problems(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode) -> list[str]:
+    """Compare the pictures of two notebooks by their pixels, and take them out of both."""
+    found = []
+    for index, (old, new) in enumerate(zip(stored.cells, fresh.cells, strict=False)):
+        was, now = _take_pictures(old), _take_pictures(new)
+        if [one.shape for one in was] != [one.shape for one in now]:
+            found.append(
+                f"cell {index}: it stores {len(was)} pictures, a fresh run gives {len(now)}, or of other sizes"
+            )
+        elif any(np.abs(a - b).mean() > MOST_DIFFERENCE for a, b in zip(was, now, strict=True)):
+            found.append(f"cell {index}: it stores another picture than a fresh run gives")
+    return found
+
+
+def _take_pictures(cell: nbformat.NotebookNode) -> list[np.ndarray]:
+    data = [output["data"] for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
+    pictures = [Image.open(io.BytesIO(base64.b64decode(one.pop("image/png")))).convert("RGB") for one in data]
+    return [np.asarray(picture, dtype=float) for picture in pictures]
+
+
+def shown_models(notebook: nbformat.NotebookNode) -> dict[str, dict | None]:
+    """The stored state of every figure that a notebook shows, in order; one with two views comes once."""
+    stored = notebook.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    views = [output["data"][WIDGET_VIEW]["model_id"] for output in outputs if WIDGET_VIEW in output.get("data", {})]
+    return {view: stored[view]["state"] if view in stored else None for view in dict.fromkeys(views)}
+
+
+def name_of(state: dict) -> str:
+    """Name the class of an explorer from its stored state."""
+    return state.get("_anywidget_id", "a plain ipywidget").rsplit(".", 1)[-1]
+
+
+def state_problems(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode) -> list[str]:
+    """Say where the values of the stored explorers differ from those of fresh ones; empty if nowhere."""
+    old, new = list(shown_models(stored).values()), list(shown_models(fresh).values())
+    if None in old:
+        return [f"figure {old.index(None)} is shown, but its state is not stored"]
+    if [name_of(state) for state in old] != [name_of(state) for state in new]:
+        return [f"it stores {[name_of(state) for state in old]}, a fresh run gives {[name_of(state) for state in new]}"]
+    found = []
+    for index, (was, now) in enumerate(zip(old, new, strict=True)):
+        keys = sorted(key for key in {**was, **now} if key != "layout")
+        differ = [key for key in keys if not alike(was.get(key), now.get(key))]
+        found += [f"figure {index} ({name_of(was)}) stores another {key}" for key in differ]
+    return found
+
+
+def alike(was: object, now: object) -> bool:
+    """Tell whether two stored values are the same, up to the last digit that a number is rounded to.
+
+    Another processor may round 0.12345 up and not down, so numbers agree within 0.00015 and a part in ten thousand.
+    """
+    if isinstance(was, dict) and isinstance(now, dict):
+        return was.keys() == now.keys() and all(alike(was[key], now[key]) for key in was)
+    if isinstance(was, list) and isinstance(now, list):
+        return len(was) == len(now) and all(map(alike, was, now))
+    numbers = [_as_numbers(one) for one in (was, now)]
+    if None in numbers or len(numbers[0]) != len(numbers[1]):
+        return was == now
+    return all(abs(a - b) <= 1.5e-4 + 1e-4 * abs(b) for a, b in zip(*numbers, strict=True))
+
+
+def _as_numbers(value: object) -> list[float] | None:
+    """Read a number, or a row of them packed into one string; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        return [float(word) for word in str(value).replace(",", " ").split()]
+    except ValueError:
+        return None
+
+
+# --- the plugin ------------------------------------------------------------------------------------------------------
+
+
+class Recorder:
+    """What a kernel said while nbval ran the cells of a notebook, read as Jupyter's own client reads it."""
+
+    def __init__(self, notebook: nbformat.NotebookNode) -> None:
+        blank = copy.deepcopy(notebook)
+        blank.metadata.pop("widgets", None)
+        self.code = [cell for cell in blank.cells if cell.cell_type == "code"]
+        for cell in self.code:
+            cell.outputs, cell.execution_count = [], None
+        self.client = NotebookClient(blank, record_timing=False)
+        self.client.reset_execution_trackers()
+        self.request, self.ran = None, 0
+
+    def listen(self, get_message: Callable[..., dict]) -> Callable[..., dict]:
+        """Give a function that gets a message of the kernel as before, and notes it."""
+
+        def get(*given: object, **options: object) -> dict:
+            message = get_message(*given, **options)
+            self.note(message)
+            return message
+
+        return get
+
+    def note(self, message: dict) -> None:
+        """Take in one message; ``execute_input`` comes once a cell and says that the next cell has begun."""
+        request = message["parent_header"].get("msg_id")
+        if message["msg_type"] == "execute_input":
+            self.request, self.ran, self.client.clear_before_next_output = request, self.ran + 1, False
+        elif request == self.request and self.ran:
+            number = self.ran - 1
+            try:
+                self.client.process_message(message, self.code[number], number)
+            except CellExecutionComplete:
+                return
+
+    def executed(self, source: Path) -> nbformat.NotebookNode:
+        """Give what a run of the source would have given.
+
+        Raises:
+            ValueError: the cells that ran are not all of those of the source.
+        """
+        notebook = notebooks.read_source(source)
+        cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        if self.ran != len(self.code) or [cell.source for cell in cells] != [cell.source for cell in self.code]:
+            raise ValueError(
+                f"{self.ran} cells ran of {len(self.code)} of the notebook, and {source.name} has {len(cells)}: run "
+                "all, and see that source and notebook agree."
+            )
+        self.client.set_widgets_metadata()
+        if "widgets" in self.client.nb.metadata:
+            notebook.metadata.widgets = self.client.nb.metadata.widgets
+        for number, (cell, ran) in enumerate(zip(cells, self.code, strict=True), start=1):
+            cell.outputs, cell.execution_count = ran.outputs, number  # nbval asks the kernel not to count
+            for output in cell.outputs:
+                if output.output_type == "execute_result":
+                    output.execution_count = number
+        return notebooks.finish(notebook, source)
+
+
+class FreshNotebook(pytest.Item):
+    """The test behind the last cell: the stored notebook is the one that this run would write."""
+
+    recorder: Recorder
+
+    def __init__(self, *, recorder: Recorder, **given: object) -> None:
+        super().__init__(**given)
+        self.recorder = recorder
+        self.obj = SimpleNamespace(__globals__={})  # as nbval's own cells have, for pytest's skipping
+
+    def runtest(self) -> None:
+        """Compare."""
+        page = toc.page(self.path)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delenv("BOOK_REPOSITORY", raising=False)  # the stored notebooks do not have it either
+            fresh = self.recorder.executed(BOOK / f"{page}.md")
+        found = notebook_problems(nbformat.read(self.path, as_version=4), fresh)
+        if found:
+            raise AssertionError(
+                "\n".join([f"{page}.ipynb is not what a run gives: `make notebooks NAME={page}`.", *found])
+            )
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo) -> str:
+        """Show the findings without a traceback."""
+        return str(excinfo.value)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Name the page in reports."""
+        return self.path, 0, f"{toc.page(self.path)}: {NAME}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Listen to the kernel of every notebook, and put a test behind its last cell."""
+    items[:] = _with_comparisons(items)
+
+
+def _with_comparisons(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        yield item
+        file = item.parent
+        if isinstance(file, IPyNbFile) and (following is None or following.parent is not file):
+            recorder = Recorder(file.nb)
+            file.get_kernel_message = recorder.listen(file.get_kernel_message)
+            yield FreshNotebook.from_parent(file, name=NAME, recorder=recorder)

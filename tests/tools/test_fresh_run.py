@@ -1,0 +1,187 @@
+"""What a run of a notebook is compared with, and that the plugin in ``fresh_run.py`` sees each change of it."""
+
+import base64
+import copy
+import io
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import nbformat
+import pytest
+from PIL import Image
+
+from companion.book import notebooks
+from companion.explorers import explorers
+from tests.tools.fresh_run import name_of, notebook_problems, picture_problems, shown_models, state_problems
+
+ROOT = Path(__file__).parents[2]
+BOOK = ROOT / "book"
+FRONT = """---
+jupytext:
+  text_representation: {extension: .md, format_name: myst}
+kernelspec: {name: python3, display_name: Python 3, language: python}
+---
+"""
+CELLS = (
+    "1",  # where a page has the cell for Colab
+    "import matplotlib.pyplot as plt",
+    "from companion.explorers import MaskExplorer, SoftmaxExplorer\nlookup = SoftmaxExplorer()\nlookup",
+    "lookup",
+    "MaskExplorer()",
+    "print('one')\n1 + 1",
+    "_ = plt.plot([1, 2])",
+)
+
+
+def code_problems(notebook, classes):
+    """Say where a notebook stores other code of an explorer than the package has."""
+    found = []
+    for index, state in enumerate(shown_models(notebook).values()):
+        where = f"figure {index} ({name_of(state or {})})"
+        cls = classes.get(name_of(state or {}))
+        if cls is None:
+            found.append(f"{where} is no explorer of the package, or its state is not stored")
+        else:
+            parts = (("_esm", cls._esm), ("_css", cls._css))
+            found += [
+                f"{where} stores other code in {part} than the package has"
+                for part, text in parts
+                if state.get(part) != text
+            ]
+    return found
+
+
+def test_the_stored_explorers_have_the_code_of_the_package(chapter):
+    stored = nbformat.reads((BOOK / f"{chapter}.ipynb").read_text("utf8"), as_version=4)
+    assert code_problems(stored, explorers()) == [], f"run `make notebooks NAME={chapter}`"
+
+
+# --- the comparison sees each change ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """The folder of a book with one page: a picture, and two explorers, one of them shown twice."""
+    book = tmp_path_factory.mktemp("root") / "book"
+    book.mkdir()
+    cells = "\n".join(f"```{{code-cell}} ipython3\n{cell}\n```\n" for cell in CELLS)
+    (book / "small.md").write_text(FRONT + cells, "utf8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of Jupyter's client are not ours
+        assert notebooks.make(book / "small.md", check=False) == "written"
+    return book
+
+
+@pytest.fixture
+def small(book):
+    """The stored notebook of that page."""
+    return nbformat.reads((book / "small.ipynb").read_text("utf8"), as_version=4)
+
+
+def test_what_is_the_same_has_no_problem(small):
+    assert notebook_problems(small, copy.deepcopy(small)) == []
+    assert code_problems(small, explorers()) == []
+    assert [name_of(state) for state in shown_models(small).values()] == ["SoftmaxExplorer", "MaskExplorer"]
+
+
+def picture(shade, size=(4, 3)):
+    data = io.BytesIO()
+    Image.new("RGB", size, (shade, shade, shade)).save(data, "PNG")
+    return nbformat.v4.new_output("display_data", {"image/png": base64.b64encode(data.getvalue()).decode()})
+
+
+@pytest.mark.parametrize(
+    ("outputs", "problems"),
+    [
+        ([picture(101)], []),
+        ([picture(120)], ["cell 0: it stores another picture than a fresh run gives"]),
+        ([picture(100, (5, 3))], ["cell 0: it stores 1 pictures, a fresh run gives 1, or of other sizes"]),
+        ([], ["cell 0: it stores 1 pictures, a fresh run gives 0, or of other sizes"]),
+    ],
+)
+def test_another_picture_is_seen(outputs, problems):
+    stored, fresh = (
+        nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=copy.deepcopy(shown))])
+        for shown in ([picture(100)], outputs)
+    )
+    assert picture_problems(stored, fresh) == problems
+
+
+def change(**values):
+    return lambda state: state.update(values)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "finding"),
+    [
+        (lambda state: state["scores"].__setitem__(0, 999.0), "figure 0 (SoftmaxExplorer) stores another scores"),
+        (change(temperature=2.0), "figure 0 (SoftmaxExplorer) stores another temperature"),
+        (lambda state: state.pop("label"), "figure 0 (SoftmaxExplorer) stores another label"),
+        (change(extra=1), "figure 0 (SoftmaxExplorer) stores another extra"),
+        (lambda state: change(_esm=state["_esm"] + " ")(state), "stores other code in _esm than the package has"),
+        (change(_css=""), "stores other code in _css than the package has"),
+        (change(_anywidget_id="demo.Other"), "it stores ['Other', 'MaskExplorer'], a fresh run gives"),
+    ],
+)
+def test_a_change_of_what_is_stored_is_found(small, spoil, finding):
+    spoiled = copy.deepcopy(small)
+    spoil(next(iter(shown_models(spoiled).values())))
+    found = state_problems(spoiled, small) + code_problems(spoiled, explorers())
+    assert any(finding in problem for problem in found)
+
+
+def test_a_figure_without_stored_state_is_found(small):
+    spoiled = copy.deepcopy(small)
+    spoiled.metadata.pop("widgets")
+    assert state_problems(spoiled, small) == ["figure 0 is shown, but its state is not stored"]
+    assert "its state is not stored" in code_problems(spoiled, explorers())[0]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "finding"),
+    [
+        (lambda one: one.cells[5].outputs[0].update(text="two\n"), "cell 5 (small-005) differs in its outputs"),
+        (lambda one: one.cells[5].metadata.update(tags=["x"]), "cell 5 (small-005) differs in its metadata"),
+        (lambda one: one.metadata.update(title="x"), "it differs in its metadata title"),
+    ],
+)
+def test_every_other_change_is_found(small, spoil, finding):
+    spoiled = copy.deepcopy(small)
+    spoil(spoiled)
+    assert notebook_problems(spoiled, small) == [finding]
+
+
+# --- one run serves nbval and the comparison -------------------------------------------------------------------------
+
+
+def run(book):
+    """Run the notebook with nbval and the plugin; gives which tests failed, and all that was printed."""
+    command = [sys.executable, "-m", "pytest", "-q", "-rf", "-p", "no:cacheprovider", "--nbval"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "FRESH_RUN_BOOK": str(book)}
+    done = subprocess.run(
+        [*command, "-p", "tests.tools.fresh_run", book / "small.ipynb"],
+        cwd=book.parent, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    failed = [line.partition("::")[2].partition(" - ")[0] for line in done.stdout.splitlines() if "FAILED" in line]
+    return failed, done.stdout
+
+
+def test_one_run_finds_a_changed_text_a_changed_picture_and_a_changed_value(book, small):
+    small.cells[5].outputs[0].text = "two\n"
+    small.cells[6].outputs[0].data["image/png"] = picture(0).data["image/png"]
+    next(iter(shown_models(small).values()))["scores"][0] = 999.0
+    stored = (book / "small.ipynb").read_text("utf8")
+    assert run(book)[0] == []
+    (book / "small.ipynb").write_text(notebooks.to_text(small), "utf8")
+    failed, printed = run(book)
+    (book / "small.ipynb").write_text(stored, "utf8")
+    assert failed == ["Cell 5", "the notebook is what its source gives"]
+    for finding in (
+        "cell 6: it stores 1 pictures, a fresh run gives 1, or of other sizes",
+        "figure 0 (SoftmaxExplorer) stores another scores",
+        "cell 5 (small-005) differs in its outputs",
+    ):
+        assert finding in printed
