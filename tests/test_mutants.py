@@ -68,7 +68,7 @@ def test_a_fault_that_no_test_sees_survives(copy):
 
 @pytest.mark.parametrize("new", ["x * 2)", "x * 2\n\n\nraise ImportError"])
 def test_an_error_while_tests_are_collected_is_no_catch(copy, new):
-    assert plant(copy, "x * 2", new).verdict.startswith("no test failed (pytest exit status ")
+    assert plant(copy, "x * 2", new).verdict.startswith("no test failed (exit status ")
 
 
 def test_an_error_of_another_kind_is_no_catch_unless_it_is_named_or_any_will_do(copy):
@@ -78,9 +78,9 @@ def test_an_error_of_another_kind_is_no_catch_unless_it_is_named_or_any_will_do(
 
 
 def test_a_test_that_does_not_end_is_stopped(copy, monkeypatch):
-    monkeypatch.setattr(planting.run_pytest, "__kwdefaults__", {"stop": True, "timeout": 3})
+    monkeypatch.setattr(planting.run_tests, "__kwdefaults__", {"stop": True, "timeout": 3})
     outcome = plant(copy, "return x * 2", "while True:\n        pass")
-    assert (outcome.verdict, outcome.detail) == ("no test failed (pytest exit status -1)", "no answer within 3 s")
+    assert (outcome.verdict, outcome.detail) == ("no test failed (exit status -1)", "no answer within 3 s")
 
 
 def test_what_a_test_leaves_behind_is_gone_before_the_next_one(copy):
@@ -95,6 +95,26 @@ def test_a_fault_of_the_built_site_is_planted_in_a_copy_that_the_tests_look_at(c
     assert plant(copy, " alt='two bars'", "", **built).verdict == "caught"
     assert plant(copy, "two bars", "three bars", **built).verdict == "survived"
     assert (root / "_build/html/page.abc123.html").read_text() == PAGE
+
+
+@pytest.mark.parametrize(
+    ("new", "verdict"),
+    [
+        ("x * 3", "caught"),
+        ("2 * x", "survived"),
+        ("x.y.z", "failed for another reason"),
+        ("x *", "failed for another reason"),  # the test cannot be loaded
+    ],
+)
+def test_a_fault_of_a_script_is_looked_for_by_node(root, tmp_path, new, verdict):
+    (root / "double.mjs").write_text("export const double = (x) => x * 2;\n")
+    (root / "tests/double.test.js").write_text(
+        'import assert from "node:assert/strict";\nimport { test } from "node:test";\n'
+        'import { double } from "../double.mjs";\ntest("double", () => assert.equal(double(3), 6));\n'
+    )
+    (root / "package.json").write_text('{"type": "module"}')
+    copy = planting.Copy(planting.snapshot(tmp_path), tmp_path)
+    assert plant(copy, "x * 2", new, "tests/double.test.js", file="double.mjs").verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -141,7 +161,7 @@ def test_a_record_takes_what_it_does_not_say_from_its_group(tmp_path):
     assert read(tmp_path / "area.yml") == [
         Mutant("area", "n", "a.py", (edit,), ("tests/test_a.py::test_b",), "E"),
         Mutant("area", "m", "a.py", (edit,), ("tests/test_a.py::test_c", "tests/test_d.py"), "F"),
-        Mutant("area", "o", "a.py", (Edit(pattern="x"),), ("--nbval", "-p", "tests.tools.fresh_run", "book/a.ipynb")),
+        Mutant("area", "o", "a.py", (Edit(pattern="x"),), ("--nbval", "-ptests.tools.fresh_run", "book/a.ipynb")),
     ]
 
 
