@@ -63,7 +63,7 @@ class ModelConfig:
     scale_embedding: bool = True
     segments: int = 0
     embedding_norm: bool = False
-    kernel: Literal["fused", "formula"] = "fused"
+    kernel: Literal["sdpa", "reference"] = "sdpa"
 
     def __post_init__(self) -> None:
         self._check_kinds()

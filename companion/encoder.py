@@ -37,7 +37,7 @@ class EncoderLayer(nn.Module):
         dropout: probability that a number of a sub-layer's output is set to 0 in training.
         bias: whether the linear maps and the layer normalisations have one.
         eps: added to the variance, or mean square, in the normalisations.
-        kernel: of the attention: ``"fused"`` or ``"formula"``.
+        kernel: of the attention: ``"sdpa"`` or ``"reference"``.
         position: the relative position scheme of the attention, or ``None``.
 
     Raises:
@@ -62,7 +62,7 @@ class EncoderLayer(nn.Module):
         dropout: float | int = 0.1,
         bias: bool = True,
         eps: float = 1e-5,
-        kernel: str = "fused",
+        kernel: str = "sdpa",
         position: nn.Module | None = None,
     ) -> None:
         super().__init__()

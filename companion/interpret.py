@@ -133,7 +133,7 @@ def head_importance(
     return {name: slope.abs().mean(0).cpu() for name, slope in zip(gates, slopes, strict=True)}
 
 
-def reaches(
+def depends_on(
     output: Float[Tensor, "t_out d_out"], x: Float[Tensor, "*batch t_in d_in"], *, seed: int = 0
 ) -> Bool[Tensor, "t_out *batch t_in"]:
     """Say which positions of an input each position of an output depends on: a derivative that is not 0.
@@ -142,7 +142,7 @@ def reaches(
     a derivative. A mask's 0 is exact. Elsewhere a 0 to first order at this one input would be a coincidence.
 
     >>> x = torch.ones(2, 3, requires_grad=True)
-    >>> reaches(x.cumsum(0), x).tolist()
+    >>> depends_on(x.cumsum(0), x).tolist()
     [[True, False], [True, True]]
 
     Args:

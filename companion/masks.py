@@ -99,7 +99,7 @@ def padding(
     return torch.arange(t_k, device=lengths.device) < lengths[:, None, None]
 
 
-def joint(*masks: Bool[Tensor, "..."] | None) -> Bool[Tensor, "..."] | None:
+def and_masks(*masks: Bool[Tensor, "..."] | None) -> Bool[Tensor, "..."] | None:
     """Allow a pair only where every mask allows it; ``None`` stands for a mask that allows everything.
 
     Args:

@@ -24,7 +24,7 @@ from companion.config import toy
 from companion.generate import greedy
 from companion.measure import Row, device_name, machine, save
 from companion.tasks import END, PAD, START, Pair, copy_task, dates, decode, encode, english_chinese, vocabulary
-from companion.training import Batches, Trainer, cosine_schedule, decoding_accuracy, pairs_batch, pairs_loss
+from companion.training import Batches, Trainer, cosine_schedule, decoding_accuracy, pairs_batch, seq2seq_loss
 from companion.transformer import Transformer
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -109,7 +109,7 @@ def learn(task: Task, seed: int, *, progress: bool = True) -> Learned:
     model = Transformer(toy(len(words), **task.model), seed=seed)
     trainer = Trainer(
         model,
-        pairs_loss(padding=words.index(PAD)),
+        seq2seq_loss(padding=words.index(PAD)),
         Batches(items, pairs_batch, tokens=task.tokens, seed=seed),
         optimizer=torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True),
         schedule=functools.partial(cosine_schedule, peak=task.peak, warmup=task.warmup, total=task.steps),

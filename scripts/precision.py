@@ -50,7 +50,7 @@ from companion.recurrent import (
     GRUCell,
     LSTMCell,
 )
-from companion.training import Batches, History, Trainer, pairs_batch, pairs_loss
+from companion.training import Batches, History, Trainer, pairs_batch, seq2seq_loss
 from companion.transformer import DecoderOnly, EncoderOnly, Transformer
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -164,14 +164,14 @@ def shake(
     """Change each number of the weights and inputs by the part eps of it, up or down at random."""
     draw, module = Draw(seed), copy.deepcopy(module)
 
-    def moved(x: Tensor) -> Tensor:
+    def to_device(x: Tensor) -> Tensor:
         return x * (1 + eps * draw.randn(*x.shape).sign()) if x.is_floating_point() else x
 
     if module is not None:
         with torch.no_grad():
             for weight in module.parameters():
-                weight.copy_(moved(weight))
-    return module, [moved(x) for x in inputs]
+                weight.copy_(to_device(weight))
+    return module, [to_device(x) for x in inputs]
 
 
 def largest(errors: Sequence[float]) -> float:
@@ -463,7 +463,7 @@ def first_steps(device: str, dtype: torch.dtype, precision: str, steps: int = 4)
     model = Transformer(config, seed=0).to(device, dtype)
     trainer = Trainer(
         model,
-        pairs_loss(padding=0),
+        seq2seq_loss(padding=0),
         Batches(pairs, pairs_batch, size=8, seed=0),
         optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
         schedule=lambda step: 0.05,

@@ -53,8 +53,8 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
     "LSTM, 9 layers": lambda: Lstm(9),  # as many weights as the Transformer: 9 x 8 = 6 x 12 d^2
 }
 LAYERS: dict[str, Callable[[], nn.Module]] = {
-    "self-attention, fused": lambda: MultiHeadAttention(D_MODEL, HEADS, kernel="fused"),
-    "self-attention, formula": lambda: MultiHeadAttention(D_MODEL, HEADS, kernel="formula"),
+    "self-attention, fused": lambda: MultiHeadAttention(D_MODEL, HEADS, kernel="sdpa"),
+    "self-attention, formula": lambda: MultiHeadAttention(D_MODEL, HEADS, kernel="reference"),
     "LSTM": lambda: Lstm(1),
     "convolution": lambda: CausalConv(D_MODEL, D_MODEL, kernel=KERNEL),
 }

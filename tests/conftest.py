@@ -26,7 +26,7 @@ torch.set_num_threads(1)  # tensors this small only lose time to a second thread
 
 
 @pytest.fixture
-def as_a_reader() -> Iterator[None]:
+def shape_checks_off() -> Iterator[None]:
     """Turn the runtime shape checks off, so that a call meets our own refusal as it does in a notebook."""
     before = jaxtyping.config.jaxtyping_disable
     jaxtyping.config.update("jaxtyping_disable", True)

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from companion.book import toc
 from companion.book.entries import cells, entries, read_once
-from companion.book.model import CLAIM, DOCUMENTS, VERDICTS, Claim, check, refuse_doubles
+from companion.book.model import DOCUMENTS, VERDICTS, Claim
+from companion.book.schemas import CLAIM, check, refuse_doubles
 
 TOTAL = 222
 """The claims that the source documents make; chapters that are not finished have theirs still to come."""

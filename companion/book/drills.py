@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 
 from companion.book import toc
-from companion.book.model import DRILL, Drill, check, refuse_doubles
+from companion.book.model import Drill
+from companion.book.schemas import DRILL, check, refuse_doubles
 from companion.book.topics import TOPICS
 
 DRILLS = Path("book", "interview", "drills.json")  # from the root of the book

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from companion.book.entries import entries, read_once
-from companion.book.model import FORMULA, Formula, check, refuse_doubles
+from companion.book.model import Formula
+from companion.book.schemas import FORMULA, check, refuse_doubles
 
 FORMULAS = Path("companion", "chapters", "interview", "formulas", "formulas.yml")  # from the root of the book
 SHEET = FORMULAS.name

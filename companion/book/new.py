@@ -65,6 +65,11 @@ class Writer:
         path.write_text(path.read_text("utf8").rstrip("\n") + "\n" + text, "utf8")
         self.touched.append(path)
 
+    def cells(self, path: Path, text: str, needs: str) -> None:
+        """Append cells to a page, behind one that imports what they need if the page does not yet."""
+        given = "" if needs in path.read_text("utf8") else f"\n```{{code-cell}} ipython3\n{needs}\n```\n"
+        self.append(path, given + text)
+
     def page(self, name: str) -> Path:
         """Find the page of the chapter that holds such things: one of this name, else the first."""
         pages = self.root / "book" / self.chapter
@@ -101,7 +106,7 @@ def explorer(new: Writer) -> None:
     new.write(folder / f"{new.python}.py", new.text("explorer.py"))
     new.write(folder / f"{new.python}.js", new.text("explorer.js"))
     new.write(new.tests / f"test_{new.python}_in_browser.py", new.text("explorer_test.py"))
-    new.append(new.page("index"), new.text("explorer_cell.md"))
+    new.cells(new.page("index"), new.text("explorer_cell.md"), "from companion import explorers")
 
 
 def exercise(new: Writer) -> None:
@@ -111,7 +116,9 @@ def exercise(new: Writer) -> None:
         new.write(folder / "__init__.py", f'"""The exercises of the chapter {new.chapter}."""\n')
     new.write(folder / f"{new.python}.py", new.text("exercise.py"))
     new.write(new.tests / f"right_answers_{new.python}.py", new.text("exercise_answers.py"))
-    new.append(new.page("exercises"), new.text("exercise_cells.md"))
+    new.cells(
+        new.page("exercises"), new.text("exercise_cells.md"), "from companion.practice import check_exercise, hint"
+    )
 
 
 def question(new: Writer) -> None:

@@ -32,7 +32,8 @@ from pathlib import Path
 
 from companion.book import toc
 from companion.book.entries import markdown, read_once
-from companion.book.model import LEVELS, QUESTION, QUESTION_KINDS, Question, check, refuse_doubles
+from companion.book.model import LEVELS, QUESTION_KINDS, Question
+from companion.book.schemas import QUESTION, check, refuse_doubles
 from companion.book.topics import TOPICS
 
 PARTS = {

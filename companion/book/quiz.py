@@ -22,7 +22,8 @@ from pathlib import Path
 
 from companion.book import toc
 from companion.book.entries import entries, read_once
-from companion.book.model import ITEMS, Item, Number, Option, check
+from companion.book.model import Item, Number, Option
+from companion.book.schemas import ITEMS, check
 
 _TEXTS = ("id", "topic", "level", "kind", "question", "link", "unit", "shows")
 

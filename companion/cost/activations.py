@@ -21,12 +21,12 @@ def activation_bytes(
     """Count the bytes that one forward pass up to the logits keeps until the backward pass, weights left out.
 
     Holds for models without dropout and with absolute positions or none, without padding, and for torch on a CPU. The
-    loss keeps the logits, or their softmax, besides. With ``config.kernel="formula"`` the attention weights are kept:
+    loss keeps the logits, or their softmax, besides. With ``config.kernel="reference"`` the attention weights are kept:
     ``n_heads t^2`` numbers for each layer and sequence, and where some are masked the same again before the mask. With
-    ``"fused"`` it is one number, the log-sum-exp, for each query and head.
+    ``"sdpa"`` it is one number, the log-sum-exp, for each query and head.
 
     >>> from companion.config import base
-    >>> [activation_bytes(base(37_000, kernel=k), "encoder-only", 1, 2048) // 10**6 for k in ("formula", "fused")]
+    >>> [activation_bytes(base(37_000, kernel=k), "encoder-only", 1, 2048) // 10**6 for k in ("reference", "sdpa")]
     [1111, 306]
 
     Args:
@@ -77,9 +77,9 @@ def _norm_numbers(config: ModelConfig) -> int:
 
 def _attention_bytes(config: ModelConfig, batch: int, t_q: int, t_k: int, size: int, *, masked: bool) -> int:
     """Bytes of one attention, its input left out: queries, keys, values, what the kernel keeps, the heads' output."""
-    kv_heads = config.n_heads if config.kernel == "formula" else config.n_kv_heads or config.n_heads
+    kv_heads = config.n_heads if config.kernel == "reference" else config.n_kv_heads or config.n_heads
     numbers = 2 * t_q * config.d_model + 2 * t_k * kv_heads * config.d_k  # the formula repeats shared key heads
-    if config.kernel == "fused":
+    if config.kernel == "sdpa":
         return batch * (numbers + config.n_heads * t_q) * size
     numbers += (1 + masked) * config.n_heads * t_q * t_k
     return batch * numbers * size + masked * (t_q * t_k + t_q)  # one mask for the batch, and which rows are empty

@@ -72,7 +72,7 @@
     }
   }
 
-  window.LightWidgets = {
+  /** @type {any} */ (window).LightWidgets = {
     async define(key, css, factory) {
       if (css && !styles.has(css)) {
         styles.add(css);

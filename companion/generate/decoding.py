@@ -14,7 +14,7 @@ from companion.transformer import DecoderOnly, Transformer
 Lengths = Sequence[int] | Int[Tensor, " batch"] | None
 
 
-class Decoding:
+class IncrementalDecoder:
     """A model while it writes: its cache and, for an encoder-decoder, its memory.
 
     Args:
@@ -106,12 +106,12 @@ def greedy(
     Raises:
         ValueError: the model is in training mode, an argument does not fit it, or it predicts NaN.
     """
-    decoding = Decoding(model, prompt, source, source_lengths)
+    decoding = IncrementalDecoder(model, prompt, source, source_lengths)
     return write(decoding, prompt, max_new, end, lambda logits: logits.argmax(-1))
 
 
 def write(
-    decoding: Decoding,
+    decoding: IncrementalDecoder,
     prompt: Int[Tensor, "batch t"],
     max_new: int,
     end: int | None,

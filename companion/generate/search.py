@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from companion.generate.decoding import Decoding, Lengths, check_end, check_steps
+from companion.generate.decoding import IncrementalDecoder, Lengths, check_end, check_steps
 from companion.transformer import DecoderOnly, Transformer
 
 
@@ -83,7 +83,7 @@ def beam(
         raise ValueError(f"a beam has width >= 1 and alpha >= 0: got width={width} and alpha={alpha}.")
     check_steps(max_new)
     batch = prompt.shape[0]
-    decoding = Decoding(model, prompt, source, source_lengths)
+    decoding = IncrementalDecoder(model, prompt, source, source_lengths)
     log_p = decoding(prompt).log_softmax(-1)[:, None]  # (batch, alive, vocab): one beginning each, still empty
     check_end(end, log_p)
     written = torch.empty(batch, 1, 0, dtype=torch.long, device=prompt.device)

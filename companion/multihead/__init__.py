@@ -7,7 +7,7 @@ Chapter: book/multi-head.
 """
 
 from companion.multihead.heads import merge_heads, repeat_heads, split_heads
-from companion.multihead.kernels import KERNELS, formula, fused
+from companion.multihead.kernels import KERNELS, reference, sdpa
 from companion.multihead.layer import MultiHeadAttention
 
-__all__ = ["KERNELS", "MultiHeadAttention", "formula", "fused", "merge_heads", "repeat_heads", "split_heads"]
+__all__ = ["KERNELS", "MultiHeadAttention", "merge_heads", "reference", "repeat_heads", "sdpa", "split_heads"]

@@ -1,6 +1,6 @@
 """Attention in every head at once, by two kernels with one result: Vaswani et al. (2017), section 3.2.2.
 
-``formula`` is Eq. (1) with the weights as a tensor; ``fused`` is torch's ``scaled_dot_product_attention``, which never
+``reference`` is Eq. (1) with the weights as a tensor; ``sdpa`` is torch's ``scaled_dot_product_attention``, which never
 holds them. Where a query may look at no key, both give 0.
 
 Chapter: book/multi-head.
@@ -18,7 +18,7 @@ from companion.attention import attention_weights
 from companion.multihead.heads import check_groups, repeat_heads
 
 
-def formula(
+def reference(
     query: Float[Tensor, "batch n_heads t_q d_k"],
     key: Float[Tensor, "batch n_kv_heads t_k d_k"],
     value: Float[Tensor, "batch n_kv_heads t_k d_v"],
@@ -52,7 +52,7 @@ def formula(
     return F.dropout(weights, dropout) @ value
 
 
-def fused(
+def sdpa(
     query: Float[Tensor, "batch n_heads t_q d_k"],
     key: Float[Tensor, "batch n_kv_heads t_k d_k"],
     value: Float[Tensor, "batch n_kv_heads t_k d_v"],
@@ -68,16 +68,16 @@ def fused(
         query: ``(batch, n_heads, t_q, d_k)``.
         key: ``(batch, n_kv_heads, t_k, d_k)``.
         value: ``(batch, n_kv_heads, t_k, d_v)``.
-        mask: as in :func:`formula`.
-        bias: as in :func:`formula`.
-        causal: as in :func:`formula`. Alone, and with as many queries as keys, it needs no mask: torch skips the half.
-        dropout: as in :func:`formula`.
+        mask: as in :func:`reference`.
+        bias: as in :func:`reference`.
+        causal: as in :func:`reference`. Alone, with as many queries as keys, it needs no mask: torch skips the half.
+        dropout: as in :func:`reference`.
 
     Returns:
-        ``(batch, n_heads, t_q, d_v)``, the same numbers as :func:`formula`.
+        ``(batch, n_heads, t_q, d_v)``, the same numbers as :func:`reference`.
 
     Raises:
-        ValueError: what :func:`formula` refuses; and, on a CPU, NaN or infinity in the queries, in the first key, or
+        ValueError: what :func:`reference` refuses; and, on a CPU, NaN or infinity in the queries, in the first key, or
             beside a mask or a bias in any key: for a row of scores that are all NaN, torch 2.5 and later return 0
             there, where the formula returns NaN.
     """
@@ -96,7 +96,7 @@ def fused(
     )
 
 
-KERNELS = {"formula": formula, "fused": fused}
+KERNELS = {"reference": reference, "sdpa": sdpa}
 
 
 def join_causal(
@@ -115,7 +115,7 @@ def join_causal(
         The joint mask; ``mask`` itself for a single query, which is the last and has no later keys.
     """
     t_q, t_k = query.shape[2], key.shape[2]
-    return mask if t_q == 1 else masks.joint(mask, masks.causal(t_q, t_k, device=query.device))
+    return mask if t_q == 1 else masks.and_masks(mask, masks.causal(t_q, t_k, device=query.device))
 
 
 def _check_inputs(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
@@ -146,7 +146,7 @@ def _check_finite(**tensors: Tensor) -> None:
         if tensor.device.type == "cpu" and not all(math.isfinite(end.item()) for end in tensor.detach().aminmax()):
             raise ValueError(
                 f"on a CPU the fused kernel can turn NaN into 0: got a {name} {tuple(tensor.shape)} with NaN or "
-                "infinity. Find where it begins with kernel='formula', which passes it on."
+                "infinity. Find where it begins with kernel='reference', which passes it on."
             )
 
 

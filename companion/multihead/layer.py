@@ -33,7 +33,7 @@ class MultiHeadAttention(nn.Module):
         d_memory: width of the memory in cross-attention; ``None`` means ``d_model``.
         bias: whether the projections add a bias.
         dropout: probability of a weight to become 0 in training.
-        kernel: ``"fused"`` or ``"formula"``, see :mod:`companion.multihead.kernels`; both give the same numbers.
+        kernel: ``"sdpa"`` or ``"reference"``, see :mod:`companion.multihead.kernels`; both give the same numbers.
         position: a relative scheme of :mod:`companion.positional`, for self-attention; ``None`` adds none.
 
     Raises:
@@ -57,7 +57,7 @@ class MultiHeadAttention(nn.Module):
         d_memory: int | None = None,
         bias: bool = True,
         dropout: float | int = 0.0,
-        kernel: str = "fused",
+        kernel: str = "sdpa",
         position: nn.Module | None = None,
     ) -> None:
         super().__init__()

@@ -7,9 +7,10 @@ from functools import cache
 from pathlib import Path
 
 from companion.book import toc
+from companion.book.model import TIERS
 from companion.practice import progress
 from companion.practice.checker import NotAnswered, WrongAnswer, cost_summary, run_cases
-from companion.practice.definition import LEVELS, Exercise
+from companion.practice.definition import Exercise
 from companion.practice.hints import Hint
 from companion.practice.plan import Plan, steps
 
@@ -55,7 +56,7 @@ def plan(level: int | None = None) -> Plan:
     Raises:
         ValueError: no such level.
     """
-    if level not in (None, *LEVELS):
+    if level not in (None, *TIERS):
         raise ValueError(f"a level is 1, 2 or 3: got {level!r}. Use one of these, or none for all.")
     return Plan([step for step in steps(exercises()) if level in (None, step.level)])
 

@@ -10,10 +10,9 @@ from types import FunctionType
 import torch
 from torch import Tensor
 
+from companion.book.model import TIERS
 from companion.practice.budget import NO_BUDGET, Budget
 from companion.practice.compare import TOLERANCE
-
-LEVELS = {1: "warm-up", 2: "core", 3: "hard"}
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class Exercise:
             raise ValueError(
                 f"an exercise names at least four different mistakes: {self.name!r} has {names}. Add or rename some."
             )
-        if self.level not in LEVELS:
+        if self.level not in TIERS:
             raise ValueError(f"a level is 1, 2 or 3: {self.name!r} has {self.level}. Use these.")
 
     def __repr__(self) -> str:

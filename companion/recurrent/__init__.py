@@ -11,7 +11,7 @@ from companion.recurrent.cells import ElmanCell
 from companion.recurrent.convolution import CausalConv, CausalConvStack, causal_convolution, receptive_field
 from companion.recurrent.cores import BahdanauCore, Decoded, LuongCore, Memory
 from companion.recurrent.gated import GRUCell, GRUGates, LSTMCell, LSTMGates
-from companion.recurrent.layers import RNN, BidirectionalRNN, real_tokens
+from companion.recurrent.layers import RNN, BidirectionalRNN, not_padding
 from companion.recurrent.scan import linear_recurrence, scan_passes
 from companion.recurrent.seq2seq import AttentionSeq2Seq, FixedVectorSeq2Seq
 
@@ -37,7 +37,7 @@ __all__ = [
     "causal_convolution",
     "distribution",
     "linear_recurrence",
-    "real_tokens",
+    "not_padding",
     "receptive_field",
     "scan_passes",
 ]

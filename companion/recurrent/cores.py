@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from companion.recurrent.attention import AdditiveAttention, MultiplicativeAttention, distribution
 from companion.recurrent.gated import GRUCell, LSTMCell
-from companion.recurrent.layers import RNN, BidirectionalRNN, Lengths, State, real_tokens
+from companion.recurrent.layers import RNN, BidirectionalRNN, Lengths, State, not_padding
 
 
 class Memory(NamedTuple):
@@ -153,4 +153,4 @@ class LuongCore(nn.Module):
 
 
 def _mask(x: Tensor, lengths: Lengths | None) -> Tensor | None:
-    return None if lengths is None else real_tokens(lengths, *x.shape[:2], device=x.device)[:, None]
+    return None if lengths is None else not_padding(lengths, *x.shape[:2], device=x.device)[:, None]

@@ -62,7 +62,7 @@ class RNN(nn.Module):
         """
         if x.ndim != 3:
             raise ValueError(f"the inputs are (batch, t, d_in): got {tuple(x.shape)}. Add the missing axis.")
-        real = None if lengths is None else real_tokens(lengths, x.shape[0], x.shape[1], device=x.device)
+        real = None if lengths is None else not_padding(lengths, x.shape[0], x.shape[1], device=x.device)
         if real is not None:
             x = x.masked_fill(~real[..., None], 0.0)  # so that not even a NaN in the padding reaches the weights
         projected = self.cell.project(x).unbind(dim=1)
@@ -99,7 +99,7 @@ class RNN(nn.Module):
         states = self.states(x, state, lengths=lengths)
         output = torch.stack([_hidden(state) for state in states], dim=1)
         if lengths is not None:
-            output = output.masked_fill(~real_tokens(lengths, *x.shape[:2], device=x.device)[..., None], 0.0)
+            output = output.masked_fill(~not_padding(lengths, *x.shape[:2], device=x.device)[..., None], 0.0)
         return output, states[0 if self.reverse else -1]
 
 
@@ -141,10 +141,10 @@ class BidirectionalRNN(nn.Module):
         return torch.cat([ahead, back], dim=-1), (last, first)
 
 
-def real_tokens(lengths: Lengths, batch: int, t: int, *, device: torch.device | None = None) -> Bool[Tensor, "batch t"]:
+def not_padding(lengths: Lengths, batch: int, t: int, *, device: torch.device | None = None) -> Bool[Tensor, "batch t"]:
     """Tell the real tokens of padded sequences from the padding.
 
-    >>> real_tokens([1, 3], batch=2, t=3)
+    >>> not_padding([1, 3], batch=2, t=3)
     tensor([[ True, False, False],
             [ True,  True,  True]])
 

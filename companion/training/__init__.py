@@ -6,13 +6,13 @@ Chapter: book/training.
 """
 
 from companion.training.checkpoint import load_checkpoint, random_state, save_checkpoint, set_random_state
-from companion.training.data import Batches, Pairs, moved, pad, pairs_batch, texts_batch
-from companion.training.distributed import process, process_group, processes
+from companion.training.data import Batches, Pairs, pad, pairs_batch, texts_batch, to_device
+from companion.training.distributed import process_group, rank, world_size
 from companion.training.evaluation import decoding_accuracy, evaluating, mean_loss
 from companion.training.history import History
 from companion.training.loop import Trainer
-from companion.training.loss import Loss, real_tokens, smoothed_targets, summed_loss, token_losses
-from companion.training.objective import pairs_loss, texts_loss
+from companion.training.loss import Loss, not_padding, smoothed_targets, summed_loss, token_losses
+from companion.training.objective import language_model_loss, seq2seq_loss
 from companion.training.optimizer import clip_gradients, paper_adam, scale_gradients
 from companion.training.schedule import cosine_schedule, lambda_lr, warmup_schedule
 
@@ -27,25 +27,25 @@ __all__ = [
     "decoding_accuracy",
     "evaluating",
     "lambda_lr",
+    "language_model_loss",
     "load_checkpoint",
     "mean_loss",
-    "moved",
+    "not_padding",
     "pad",
     "pairs_batch",
-    "pairs_loss",
     "paper_adam",
-    "process",
     "process_group",
-    "processes",
     "random_state",
-    "real_tokens",
+    "rank",
     "save_checkpoint",
     "scale_gradients",
+    "seq2seq_loss",
     "set_random_state",
     "smoothed_targets",
     "summed_loss",
     "texts_batch",
-    "texts_loss",
+    "to_device",
     "token_losses",
     "warmup_schedule",
+    "world_size",
 ]

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from companion.training.distributed import process, processes
+from companion.training.distributed import rank, world_size
 
 Batch = TypeVar("Batch")
 
@@ -87,7 +87,7 @@ def texts_batch(items: Sequence[Sequence[int]], padding: int = 0) -> Int[Tensor,
     return pad(items, padding)[0]
 
 
-def moved(batch: Batch, device: torch.device | str) -> Batch:
+def to_device(batch: Batch, device: torch.device | str) -> Batch:
     """Copy a batch to a device.
 
     Args:
@@ -104,7 +104,7 @@ def moved(batch: Batch, device: torch.device | str) -> Batch:
         return batch.to(device)
     if not isinstance(batch, tuple):
         raise ValueError(f"a batch is a tensor or a tuple of tensors: got {type(batch).__name__}. Return one of these.")
-    parts = [moved(part, device) for part in batch]
+    parts = [to_device(part, device) for part in batch]
     return type(batch)(*parts) if hasattr(batch, "_fields") else tuple(parts)
 
 
@@ -163,13 +163,13 @@ class Batches:
             self.epoch += 1
             self._begin_epoch()
         rows = self.plan[self.place]
-        if len(rows) < processes():
+        if len(rows) < world_size():
             raise ValueError(
-                f"each process needs a row of every batch: got {len(rows)} rows for {processes()} processes. "
+                f"each process needs a row of every batch: got {len(rows)} rows for {world_size()} processes. "
                 "Use larger batches."
             )
         self.place += 1
-        return self.collate([self.items[i] for i in rows[process() :: processes()]])
+        return self.collate([self.items[i] for i in rows[rank() :: world_size()]])
 
     def state_dict(self) -> dict[str, Any]:
         """Say where the next batch stands: the epoch, the generator before that epoch's order, and the place in it."""

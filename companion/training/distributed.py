@@ -25,7 +25,7 @@ def process_group() -> Iterator[torch.device]:
     """Join the processes that ``torchrun`` started, and leave them at the end; alone, do neither.
 
     The models of all processes begin with the weights of process 0. Dropout draws from torch's generator in each
-    process: seed it with another number in each, such as ``seed + process()``.
+    process: seed it with another number in each, such as ``seed + rank()``.
 
     Yields:
         The device of this process: its own GPU where there is CUDA, else the CPU.
@@ -44,15 +44,15 @@ def process_group() -> Iterator[torch.device]:
         dist.destroy_process_group()
 
 
-def process() -> int:
+def rank() -> int:
     """Number of this process, from 0: the one that shows progress and writes files."""
     return dist.get_rank() if dist.is_initialized() else 0
 
 
-def processes() -> int:
+def world_size() -> int:
     """Number of processes that train together; 1 without ``torchrun``.
 
-    >>> process(), processes()
+    >>> rank(), world_size()
     (0, 1)
     """
     return dist.get_world_size() if dist.is_initialized() else 1
@@ -66,7 +66,7 @@ def data_parallel(model: nn.Module) -> nn.Module:
     return DistributedDataParallel(model) if dist.is_initialized() else model
 
 
-def total(*numbers: float | int, device: torch.device | str = "cpu") -> list[float | int]:
+def all_reduce_sum(*numbers: float | int, device: torch.device | str = "cpu") -> list[float | int]:
     """Add numbers over all processes.
 
     Args:
@@ -83,10 +83,10 @@ def total(*numbers: float | int, device: torch.device | str = "cpu") -> list[flo
     return sums.tolist()
 
 
-def gather(value: object) -> list[Any]:
+def all_gather(value: object) -> list[Any]:
     """Collect one value from each process, in the order of their numbers."""
     if not dist.is_initialized():
         return [value]
-    values = [None] * processes()
+    values = [None] * world_size()
     dist.all_gather_object(values, value)
     return values

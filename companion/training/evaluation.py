@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from companion.training.data import moved
+from companion.training.data import to_device
 from companion.training.loss import Loss
 
 Row = Sequence[int | str]
@@ -38,13 +38,13 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = training
 
 
-def mean_loss(model: nn.Module, batches: Iterable[Any], loss_of: Callable[[nn.Module, Any], Loss]) -> float:
+def mean_loss(model: nn.Module, batches: Iterable[Any], loss_fn: Callable[[nn.Module, Any], Loss]) -> float:
     """Measure the loss per real token; each token counts the same, whatever batch it is in.
 
     Args:
         model: is put into evaluation mode meanwhile.
         batches: held-out data, a finite number of batches.
-        loss_of: gives the loss of ``(model, batch)``.
+        loss_fn: gives the loss of ``(model, batch)``.
 
     Returns:
         The mean, in nats.
@@ -54,7 +54,7 @@ def mean_loss(model: nn.Module, batches: Iterable[Any], loss_of: Callable[[nn.Mo
     """
     device = next(model.parameters()).device
     with evaluating(model):
-        losses = [loss_of(model, moved(batch, device)) for batch in batches]
+        losses = [loss_fn(model, to_device(batch, device)) for batch in batches]
     if not losses:
         raise ValueError("a mean needs at least one batch: got none. An iterator can be used up; give a list.")
     return sum(loss.total.item() for loss in losses) / sum(loss.tokens for loss in losses)

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from companion.training import distributed
 from companion.training.checkpoint import load_checkpoint, random_state, save_checkpoint, set_random_state
-from companion.training.data import Batches, moved
+from companion.training.data import Batches, to_device
 from companion.training.evaluation import evaluating
 from companion.training.history import History
 from companion.training.loss import Loss
@@ -35,8 +35,8 @@ class Trainer:
 
     Args:
         model: on the device where it is to be trained.
-        loss_of: gives the :class:`~companion.training.Loss` of ``(model, batch)``, such as
-            :func:`~companion.training.pairs_loss`. It must call the model itself, not one of its methods.
+        loss_fn: gives the :class:`~companion.training.Loss` of ``(model, batch)``, such as
+            :func:`~companion.training.seq2seq_loss`. It must call the model itself, not one of its methods.
         batches: gives one batch after another.
         optimizer: of the model's parameters. Its learning rate is overwritten at each step.
         schedule: learning rate at a step, counted from 1.
@@ -48,11 +48,12 @@ class Trainer:
     Raises:
         ValueError: a number is out of range, or float16 is asked for without CUDA.
 
-    >>> from companion.training import paper_adam, texts_batch, texts_loss
+    >>> from companion.training import paper_adam, texts_batch, language_model_loss
     >>> model = nn.Sequential(nn.Embedding(5, 16), nn.Linear(16, 5))  # each token from the one before
     >>> batches = Batches([[1, 2, 3, 4], [4, 1, 2]], texts_batch, size=2)
     >>> optimizer = paper_adam(model.parameters())
-    >>> trainer = Trainer(model, texts_loss(padding=0), batches, optimizer=optimizer, schedule=lambda step: 0.05)
+    >>> loss_fn = language_model_loss(padding=0)
+    >>> trainer = Trainer(model, loss_fn, batches, optimizer=optimizer, schedule=lambda step: 0.05)
     >>> trainer.run(100, progress=False).loss[-1] < 0.1
     True
     """
@@ -60,7 +61,7 @@ class Trainer:
     def __init__(
         self,
         model: nn.Module,
-        loss_of: Callable[[nn.Module, Any], Loss],
+        loss_fn: Callable[[nn.Module, Any], Loss],
         batches: Batches,
         *,
         optimizer: Optimizer,
@@ -69,7 +70,7 @@ class Trainer:
         accumulate: int = 1,
         precision: Literal["full", "bfloat16", "float16"] = "full",
     ) -> None:
-        self.model, self.loss_of, self.batches = model, loss_of, batches
+        self.model, self.loss_fn, self.batches = model, loss_fn, batches
         self.optimizer, self.schedule = optimizer, schedule
         self.device = next(model.parameters()).device
         if precision not in DTYPES or (precision == "float16" and self.device.type != "cuda"):
@@ -98,7 +99,7 @@ class Trainer:
         self.optimizer.zero_grad()
         loss, tokens = self._add_gradients()  # of the *sum* of the losses
         self.scaler.unscale_(self.optimizer)
-        scale_gradients(self.model.parameters(), distributed.processes() / tokens)  # now of the mean over all tokens
+        scale_gradients(self.model.parameters(), distributed.world_size() / tokens)  # now of the mean over all tokens
         norm = clip_gradients(self.model.parameters(), self.clip).item()
         if not math.isfinite(loss) or not (math.isfinite(norm) or self.scaler.is_enabled()):
             raise ValueError(
@@ -120,14 +121,14 @@ class Trainer:
         """
         loss, tokens = 0.0, 0
         for i in range(self.accumulate):
-            batch = moved(next(self.batches), self.device)
+            batch = to_device(next(self.batches), self.device)
             exchange = i + 1 == self.accumulate or self.parallel is self.model  # once a step, between processes
             with contextlib.nullcontext() if exchange else self.parallel.no_sync():
                 with torch.autocast(self.device.type, DTYPES[self.precision], enabled=self.precision != "full"):
-                    part = self.loss_of(self.parallel, batch)
+                    part = self.loss_fn(self.parallel, batch)
                 self.scaler.scale(part.total).backward()
             loss, tokens = loss + part.total.item(), tokens + part.tokens
-        loss, tokens = distributed.total(loss, tokens, device=self.device)
+        loss, tokens = distributed.all_reduce_sum(loss, tokens, device=self.device)
         return loss, tokens
 
     def run(
@@ -156,7 +157,7 @@ class Trainer:
         """
         if every is not None and every < 1:
             raise ValueError(f"every is a number of steps, at least 1: got {every}.")
-        hidden = not progress or distributed.process() > 0
+        hidden = not progress or distributed.rank() > 0
         with tqdm(total=steps, initial=len(self.history.step), unit="step", disable=hidden) as bar:
             while (done := len(self.history.step)) < steps:
                 self.step()
@@ -179,7 +180,7 @@ class Trainer:
             "scaler": self.scaler.state_dict(),
             "batches": self.batches.state_dict(),
             "history": asdict(self.history),
-            "random": distributed.gather(random_state()),
+            "random": distributed.all_gather(random_state()),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -188,22 +189,22 @@ class Trainer:
         Raises:
             ValueError: it was called with another number of processes.
         """
-        if len(state["random"]) != distributed.processes():
+        if len(state["random"]) != distributed.world_size():
             raise ValueError(
                 f"a run goes on with as many processes as before: it had {len(state['random'])}, "
-                f"now there are {distributed.processes()}. Start as many."
+                f"now there are {distributed.world_size()}. Start as many."
             )
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.scaler.load_state_dict(state["scaler"])
         self.batches.load_state_dict(state["batches"])
         self.history = History(**state["history"])
-        set_random_state(state["random"][distributed.process()])
+        set_random_state(state["random"][distributed.rank()])
 
     def save(self, path: Path | str) -> None:
         """Write a checkpoint; one process writes for all."""
         state = self.state_dict()
-        if distributed.process() == 0:
+        if distributed.rank() == 0:
             save_checkpoint(path, state)
 
     def load(self, path: Path | str) -> None:

@@ -89,7 +89,7 @@ def token_losses(
             f"each target has the logits of its place, and there is one: got logits {tuple(logits.shape)} and target "
             f"{tuple(target.shape)}. Both begin with (batch, t)."
         )
-    real = real_tokens(target, padding)
+    real = not_padding(target, padding)
     target = target.masked_fill(~real, 0).long()  # any token of the vocabulary: its loss is struck out below
     _check_target(target, logits.shape[-1])
     log_p = logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)  # (batch, t, vocab)
@@ -123,7 +123,7 @@ def summed_loss(
     >>> summed_loss(torch.zeros(1, 3, 8), torch.tensor([[5, 1, 0]]), padding=0).mean  # log 8
     tensor(2.0794)
     """
-    tokens = int(real_tokens(target, padding).sum())
+    tokens = int(not_padding(target, padding).sum())
     if tokens == 0:
         raise ValueError(
             f"a loss needs at least one real token: all of {tuple(target.shape)} are padding, {padding}. "
@@ -132,7 +132,7 @@ def summed_loss(
     return Loss(token_losses(logits, target, smoothing=smoothing, padding=padding).sum(), tokens)
 
 
-def real_tokens(target: Int[Tensor, "batch t"], padding: int | None) -> Bool[Tensor, "batch t"]:
+def not_padding(target: Int[Tensor, "batch t"], padding: int | None) -> Bool[Tensor, "batch t"]:
     """Say which tokens count.
 
     Args:

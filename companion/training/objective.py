@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from companion.training.loss import Loss, summed_loss
 
 
-def pairs_loss(*, padding: int, smoothing: float | int = 0.0) -> Callable[[nn.Module, tuple], Loss]:
+def seq2seq_loss(*, padding: int, smoothing: float | int = 0.0) -> Callable[[nn.Module, tuple], Loss]:
     """Make the loss of a model from source to target.
 
     The decoder reads the target up to each token and must say the next: what it reads is what it must say, shifted
@@ -28,14 +28,14 @@ def pairs_loss(*, padding: int, smoothing: float | int = 0.0) -> Callable[[nn.Mo
         A function of a model ``(source, target, source_lengths=) -> logits`` and a batch of pairs.
     """
 
-    def loss_of(model: nn.Module, batch: tuple) -> Loss:  # Pairs, or other fields of these names
+    def loss_fn(model: nn.Module, batch: tuple) -> Loss:  # Pairs, or other fields of these names
         logits = model(batch.source, batch.target[:, :-1], source_lengths=batch.source_lengths)
         return summed_loss(logits, batch.target[:, 1:], smoothing=smoothing, padding=padding)
 
-    return loss_of
+    return loss_fn
 
 
-def texts_loss(
+def language_model_loss(
     *, padding: int | None = None, smoothing: float | int = 0.0
 ) -> Callable[[nn.Module, Int[Tensor, "batch t"]], Loss]:
     """Make the loss of a language model.
@@ -49,11 +49,11 @@ def texts_loss(
 
     >>> import torch
     >>> knows_nothing = nn.Embedding.from_pretrained(torch.zeros(5, 5))  # equal logits, whatever it reads
-    >>> texts_loss()(knows_nothing, torch.tensor([[1, 2, 3]])).mean  # log 5
+    >>> language_model_loss()(knows_nothing, torch.tensor([[1, 2, 3]])).mean  # log 5
     tensor(1.6094)
     """
 
-    def loss_of(model: nn.Module, batch: Int[Tensor, "batch t"]) -> Loss:
+    def loss_fn(model: nn.Module, batch: Int[Tensor, "batch t"]) -> Loss:
         return summed_loss(model(batch[:, :-1]), batch[:, 1:], smoothing=smoothing, padding=padding)
 
-    return loss_of
+    return loss_fn

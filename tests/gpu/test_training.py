@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from companion.config import ModelConfig
-from companion.training import Batches, Trainer, pairs_batch, pairs_loss, paper_adam, warmup_schedule
+from companion.training import Batches, Trainer, pairs_batch, paper_adam, seq2seq_loss, warmup_schedule
 from companion.transformer import Transformer
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")]
@@ -20,7 +20,7 @@ def new_trainer(seed=0, **options):
     model = Transformer(CONFIG, seed=seed).cuda()
     return Trainer(
         model,
-        pairs_loss(padding=0),
+        seq2seq_loss(padding=0),
         Batches(PAIRS, pairs_batch, tokens=100, seed=seed),
         optimizer=paper_adam(model.parameters()),
         schedule=functools.partial(warmup_schedule, d_model=32, warmup=100),

@@ -286,7 +286,7 @@ def test_the_gradient_is_that_of_finite_differences(randn, random_mask, masked, 
 zeros = torch.zeros
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("query", "key", "message"),
     [
@@ -308,7 +308,7 @@ def test_a_query_and_a_key_that_do_not_fit_are_refused_with_both(query, key, mes
             attention(query, key, zeros(*key.shape[:-1], 3, dtype=key.dtype))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize(
     ("query", "key"),
@@ -337,7 +337,7 @@ def test_values_without_a_feature_are_refused():
         attention(zeros(2, 4), zeros(3, 4), zeros(3, 0))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("value", "got"), [(zeros(2, 4), r"\(2, 4\)"), (zeros(1, 3, 4), r"\(1, 3, 4\)"), (zeros(3), r"\(3,\)")]
 )
@@ -360,13 +360,13 @@ def test_a_mask_that_is_not_legal_is_refused(randn, call, shape):
         call(randn(BATCH, T_Q, D_K), randn(BATCH, T_K, D_K), torch.ones(shape, dtype=torch.bool))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_mask_that_adds_is_refused(randn):
     with pytest.raises(ValueError, match=r"boolean, True = may look: got torch\.float64\. Use mask\.bool\(\)"):
         attention_weights(randn(T_Q, D_K), randn(T_K, D_K), zeros(T_Q, T_K, dtype=torch.float64))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("shape", [(4,), (3, 2), (5, 2, 3), (1, 1, 2, 3)], ids=str)
 def test_a_bias_that_would_widen_the_scores_is_refused(randn, shape):
     query, key = randn(1, 2, 4), randn(1, 3, 4)
@@ -376,7 +376,7 @@ def test_a_bias_that_would_widen_the_scores_is_refused(randn, shape):
         attention_weights(query, key, bias=randn(*shape))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_bias_of_another_dtype_is_refused(randn):
     with pytest.raises(ValueError, match=r"dtype torch.float64: got \(2, 3\) of torch.float32"):
         attention_weights(randn(2, 4), randn(3, 4), bias=torch.zeros(2, 3))

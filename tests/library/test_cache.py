@@ -178,7 +178,7 @@ def test_keys_that_require_a_gradient_are_refused_and_without_gradients_stored(r
 # Refusals, as a reader meets them
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("key", "value"),
     [
@@ -202,7 +202,7 @@ def test_nothing_to_store_is_refused(shapes):
         KeyValueCache().append(*map(zeros, shapes))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("name", "key", "value"),
     [

@@ -214,7 +214,7 @@ def test_a_number_takes_the_bytes_that_torch_says(dtype):
 
 
 def test_the_formula_kernel_keeps_the_square_and_the_fused_one_does_not():
-    for kernel, layers, heads in (("formula", 6, 8), ("fused", 0, 0)):
+    for kernel, layers, heads in (("reference", 6, 8), ("sdpa", 0, 0)):
         config = replace(base(37_000), kernel=kernel)
         one, two = (activation_bytes(config, "encoder-only", 1, t) for t in (1000, 2000))
         assert two - 2 * one == layers * heads * (2000**2 - 2 * 1000**2) * 4
@@ -271,7 +271,7 @@ MORE = {
 EACH = [*CALLS.items()] + [(name, call) for name in MORE for call in MORE[name]]
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("value", [0, -3, 2.5, True])
 @pytest.mark.parametrize(("name", "call"), EACH, ids=[name for name, _ in EACH])
 def test_a_size_that_is_no_size_is_refused_by_name(name, call, value):
@@ -302,7 +302,7 @@ EACH_COST = {
 }
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("cost", EACH_COST)
 def test_a_kind_that_does_not_exist_is_refused(cost):
     with pytest.raises(ValueError, match=r"encoder-decoder, decoder-only, encoder-only: got 'decoder'\. Use one of"):

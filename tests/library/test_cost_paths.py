@@ -71,7 +71,7 @@ def test_a_layer_of_the_package_reaches_as_far_as_the_graph_says(n):
             assert bool((gradient[0, 0] != 0).any()) == (count == needed), (kind, count)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("arguments", "rule"),
     [

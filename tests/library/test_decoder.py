@@ -196,11 +196,11 @@ def test_the_choices_reach_the_parts():
         n_kv_heads=1,
         bias=False,
         eps=0.5,
-        kernel="formula",
+        kernel="reference",
         position=position,
     )
     for attention in (layer.self_attention, layer.cross_attention):
-        assert (attention.n_heads, attention.n_kv_heads, attention.kernel) == (HEADS, 1, "formula")
+        assert (attention.n_heads, attention.n_kv_heads, attention.kernel) == (HEADS, 1, "reference")
     assert layer.self_attention.position is position
     assert layer.cross_attention.position is None
     norms = layer.norm_1, layer.norm_2, layer.norm_3
@@ -217,43 +217,43 @@ def test_a_layer_without_cross_attention_has_no_parameters_for_it():
 # Refusals
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_an_order_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match=r"order of a layer is 'post' or 'pre': got 'sandwich'. Vaswani"):
         DecoderLayer(D, HEADS, FF, order="sandwich")
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_decoder_without_layers_is_refused():
     with pytest.raises(ValueError, match=r"decoder has at least one layer: got none\. Pass a list"):
         Decoder([])
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_missing_memory_is_refused():
     with pytest.raises(ValueError, match=r"reads a memory: got memory=None\. Pass the encoder's output"):
         make_layer()(torch.zeros(BATCH, T, D).double())
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_memory_that_nothing_would_read_is_refused(memory):
     with pytest.raises(ValueError, match=r"reads no memory: got memory \(2, 9, 12\)\. Leave it out"):
         make_layer(cross=False)(torch.zeros(BATCH, T, D).double(), memory)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_memory_of_another_width_is_refused(memory):
     with pytest.raises(ValueError, match=rf"{D}.*\(2, 9, 8\)"):
         make_layer()(torch.zeros(BATCH, T, D).double(), memory[..., :8])
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_memory_of_another_batch_is_refused(memory):
     with pytest.raises(ValueError, match=r"\(2, 7, 12\).*\(1, 9, 12\)"):
         make_layer()(torch.zeros(BATCH, T, D).double(), memory[:1])
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_cache_of_another_depth_is_refused():
     with (
         torch.no_grad(),

@@ -439,7 +439,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("form", FORMS, ids=["tiled", "window", "linear", "recurrent"])
 @pytest.mark.parametrize(
     ("shapes", "message"),
@@ -458,7 +458,7 @@ def test_shapes_that_do_not_fit_are_refused_with_all_three(form, shapes, message
         form(*(zeros(shape) for shape in shapes))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("form", FORMS, ids=["tiled", "window", "linear", "recurrent"])
 @pytest.mark.parametrize("dtypes", [(torch.float32, torch.float32, torch.float16), (torch.int64,) * 3], ids=str)
 def test_dtypes_that_differ_or_are_whole_are_refused(form, dtypes):
@@ -477,13 +477,13 @@ def test_more_queries_than_keys_are_refused_where_positions_matter(form):
 
 
 @pytest.mark.parametrize("form", [lambda *qkv: linear_attention(*qkv, causal=True), linear_attention_recurrent])
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_causal_linear_attention_refuses_a_past_that_it_has_no_query_for(form):
     with pytest.raises(ValueError, match=r"one query a key: got 2 queries and 5 keys\. To go on after a past, keep"):
         form(zeros(2, 4), zeros(5, 4), zeros(5, 3))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("state", "query", "key", "value"),
     [
@@ -514,7 +514,7 @@ def test_a_block_without_a_position_is_refused(call, message):
         call(zeros(5, 4), zeros(5, 4), zeros(5, 3))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("shape", [(7,), (2, 7), (7, 5), (5, 1), (3, 1, 7)], ids=str)
 def test_a_mask_that_is_not_legal_is_refused(randn, shape):
     inputs = randn(BATCH, T_Q, D_K), randn(BATCH, T_K, D_K), randn(BATCH, T_K, D_V)

@@ -13,7 +13,7 @@ from companion.embedding import TokenEmbedding
 
 BATCH, T, VOCAB, D_MODEL = 2, 5, 11, 7  # all different: a swapped axis cannot pass
 ROUNDING = 1e-12  # float64, numbers of unit size, sums of at most 11 terms: four orders above the unit roundoff
-as_a_reader = pytest.mark.usefixtures("as_a_reader")
+shape_checks_off = pytest.mark.usefixtures("shape_checks_off")
 
 
 def close(got, want):
@@ -157,34 +157,34 @@ def test_an_id_outside_the_table_is_refused_with_the_range_that_came(tokens, low
         TokenEmbedding(VOCAB, D_MODEL)(torch.tensor(tokens, dtype=dtype))
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.int16, torch.uint8])
 def test_ids_of_another_dtype_are_refused(dtype):
     with pytest.raises(ValueError, match=f"ids of dtype int64 or int32: got {dtype}"):
         TokenEmbedding(VOCAB, D_MODEL)(torch.zeros(BATCH, T, dtype=dtype))
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("shape", [(BATCH, 0), (0, T), (0,)], ids=str)
 def test_no_tokens_are_refused(shape):
     with pytest.raises(ValueError, match=re.escape(f"no axis is empty: got {shape}")):
         TokenEmbedding(VOCAB, D_MODEL)(torch.zeros(shape, dtype=torch.long))
 
 
-@as_a_reader
+@shape_checks_off
 def test_a_single_id_without_an_axis_is_refused():
     with pytest.raises(ValueError, match=r"tokens are \(\*batch, t\) .*: got \(\)"):
         TokenEmbedding(VOCAB, D_MODEL)(torch.tensor(3))
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("shape", [(BATCH, T, D_MODEL + 1), (BATCH, T, 1), (BATCH, 0, D_MODEL), ()], ids=str)
 def test_vectors_of_another_width_or_without_numbers_get_no_logits(shape):
     with pytest.raises(ValueError, match=re.escape(f"d_model=7) and no axis is empty: got {shape}")):
         TokenEmbedding(VOCAB, D_MODEL).logits(torch.zeros(shape))
 
 
-@as_a_reader
+@shape_checks_off
 def test_ids_get_no_logits():
     with pytest.raises(ValueError, match=r"floating-point vectors: got torch\.int64\. For ids, call the module"):
         TokenEmbedding(VOCAB, D_MODEL).logits(torch.zeros(BATCH, T, D_MODEL, dtype=torch.long))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from companion.encoder import Encoder, EncoderLayer
-from companion.masks import causal, joint, padding
+from companion.masks import and_masks, causal, padding
 from companion.norm import LayerNorm, RMSNorm
 from companion.positional import ALiBi, RotaryPosition
 
@@ -139,7 +139,7 @@ def test_every_layer_gets_the_mask(randn):
     """With a causal mask no output depends on a later input, however deep the stack."""
     x = randn(1, T, D, requires_grad=True)
     encoder = Encoder([make_layer(seed, order="pre") for seed in range(LAYERS)])
-    (gradient,) = torch.autograd.grad(encoder(x, joint(causal(T), padding([T])))[:, 3].sum(), x)
+    (gradient,) = torch.autograd.grad(encoder(x, and_masks(causal(T), padding([T])))[:, 3].sum(), x)
     assert (gradient[:, 4:] == 0).all()
     assert (gradient[:, :4].abs().amax(dim=-1) > 1e-6).all()
 
@@ -184,11 +184,11 @@ def test_the_choices_reach_the_parts():
         n_kv_heads=1,
         bias=False,
         eps=0.5,
-        kernel="formula",
+        kernel="reference",
         position=position,
     )
     attention = layer.attention
-    assert (attention.n_heads, attention.n_kv_heads, attention.kernel) == (HEADS, 1, "formula")
+    assert (attention.n_heads, attention.n_kv_heads, attention.kernel) == (HEADS, 1, "reference")
     assert attention.position is position
     assert [type(norm) for norm in (layer.norm_1, layer.norm_2)] == [RMSNorm, RMSNorm]
     assert (layer.norm_1.eps, layer.norm_2.eps) == (0.5, 0.5)
@@ -199,31 +199,31 @@ def test_the_choices_reach_the_parts():
 # Refusals
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_an_order_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match=r"order of a layer is 'post' or 'pre': got 'sandwich'. Vaswani"):
         EncoderLayer(D, HEADS, FF, order="sandwich")
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_norm_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match=r"norm of a model is 'layer' or 'rms': got 'batch'"):
         EncoderLayer(D, HEADS, FF, norm="batch")
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_an_encoder_without_layers_is_refused():
     with pytest.raises(ValueError, match=r"encoder has at least one layer: got none\. Pass a list"):
         Encoder([])
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_an_input_of_another_width_is_refused():
     with pytest.raises(ValueError, match=rf"{D}.*\(2, 5, 7\)"):
         EncoderLayer(D, HEADS, FF)(torch.zeros(2, 5, 7))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_mask_of_batch_by_key_is_refused():
     with pytest.raises(ValueError, match="padding"):
         EncoderLayer(D, HEADS, FF)(torch.zeros(BATCH, T, D), torch.ones(BATCH, T, dtype=torch.bool))

@@ -16,7 +16,7 @@ ROUNDING = 1e-12  # float64, numbers of unit size, sums of at most 11 terms: fou
 FORMULAS = {"relu": relu, "gelu": gelu, "gelu-tanh": gelu_tanh}
 NAMES = [*FORMULAS, "swiglu"]
 numbers = st.floats(-8, 8)
-as_a_reader = pytest.mark.usefixtures("as_a_reader")
+shape_checks_off = pytest.mark.usefixtures("shape_checks_off")
 each_activation = pytest.mark.parametrize("function", [relu, gelu, gelu_tanh, silu])
 
 
@@ -260,7 +260,7 @@ def test_without_a_name_it_is_the_network_of_2017():
 # Refusals
 
 
-@as_a_reader
+@shape_checks_off
 @each_activation
 @pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.complex64])
 def test_an_activation_of_other_than_floating_point_is_refused(function, dtype):
@@ -271,7 +271,7 @@ def test_an_activation_of_other_than_floating_point_is_refused(function, dtype):
 NETWORKS = pytest.mark.parametrize("network", [FeedForward(3, 5), SwiGLU(3, 5)], ids=["plain", "gated"])
 
 
-@as_a_reader
+@shape_checks_off
 @NETWORKS
 @pytest.mark.parametrize("shape", [(2, 5, 4), (2, 5, 1), (2, 3, 5), (2, 0, 3), (0, 5, 3), ()], ids=str)
 def test_an_input_of_another_width_or_without_numbers_is_refused(network, shape):
@@ -279,7 +279,7 @@ def test_an_input_of_another_width_or_without_numbers_is_refused(network, shape)
         network(torch.zeros(shape))
 
 
-@as_a_reader
+@shape_checks_off
 @NETWORKS
 def test_an_input_of_whole_numbers_is_refused(network):
     with pytest.raises(ValueError, match=r"takes floating-point numbers: got torch\.int64"):

@@ -291,7 +291,7 @@ def test_the_length_penalty_is_that_of_the_paper():
 # Refusals
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_model_that_is_training_or_no_decoder_does_not_write(decoder):
     encoder = EncoderOnly(ModelConfig(**SIZES), seed=0).eval()
     with pytest.raises(ValueError, match="DecoderOnly and Transformer can write text: got EncoderOnly"):
@@ -318,7 +318,7 @@ def test_lengths_without_a_source_are_refused(decoder):
         greedy(decoder, PROMPT, 3, source_lengths=[2, 1, 2])
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_each_source_has_one_prompt(translator):
     with pytest.raises(ValueError, match=r"one prompt \(t,\): got source \(2, 3\) and prompt \(1, 1\)"):
         greedy(translator, STARTS[:1], 3, source=SOURCE)

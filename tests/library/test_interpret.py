@@ -8,10 +8,10 @@ from companion.config import ModelConfig
 from companion.interpret import (
     ablate,
     attention_layers,
+    depends_on,
     head_contributions,
     head_importance,
     norm_weighted,
-    reaches,
     record,
     rollout,
 )
@@ -199,7 +199,7 @@ def test_importance_leaves_no_gradient_and_no_gate_behind(encoder):
     assert torch.equal(encoder(TOKENS), before)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_importance_needs_one_loss_an_example_and_every_layer(encoder, translator):
     with pytest.raises(ValueError, match=r"shape \(batch,\): got \(\)"):
         head_importance(encoder, lambda: encoder(TOKENS).sum())
@@ -227,7 +227,7 @@ def test_a_residual_of_one_stays_at_each_token(randn):
     assert torch.equal(rollout([randn(1, 2, 3, 3).softmax(-1)] * 2, residual=1)[0], torch.eye(3, dtype=torch.float64))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_rollout_refuses_what_it_cannot_follow(randn):
     with pytest.raises(ValueError, match=r"at least one layer and 0 <= residual <= 1: got 0 and 0\.5"):
         rollout([])
@@ -274,13 +274,13 @@ def test_a_key_with_a_tiny_value_counts_for_little_whatever_its_weight(layer, ra
 def test_reach_is_the_pattern_of_the_derivatives(randn):
     """Closed form: a sum up to each position depends on it and the earlier ones, a LayerNorm on its own position."""
     x = randn(5, 7).requires_grad_()
-    assert torch.equal(reaches(x.cumsum(0), x), torch.ones(5, 5, dtype=torch.bool).tril())
-    assert torch.equal(reaches(torch.nn.functional.layer_norm(x, (7,)), x), torch.eye(5, dtype=torch.bool))
+    assert torch.equal(depends_on(x.cumsum(0), x), torch.ones(5, 5, dtype=torch.bool).tril())
+    assert torch.equal(depends_on(torch.nn.functional.layer_norm(x, (7,)), x), torch.eye(5, dtype=torch.bool))
 
 
 def test_reach_tells_the_sentences_of_a_batch_apart(randn):
     x = randn(2, 3, 5).requires_grad_()
-    found = reaches((x[0] + x[1, :1])[1:], x)
+    found = depends_on((x[0] + x[1, :1])[1:], x)
     assert found.shape == (2, 2, 3)
     assert found[:, 0].tolist() == [[False, True, False], [False, False, True]]
     assert found[:, 1].tolist() == [[True, False, False]] * 2
@@ -288,11 +288,11 @@ def test_reach_tells_the_sentences_of_a_batch_apart(randn):
 
 def test_an_input_that_is_not_used_reaches_nothing(randn):
     x, other = randn(2, 3).requires_grad_(), randn(4, 3).requires_grad_()
-    assert not reaches(x * 2, other).any()
+    assert not depends_on(x * 2, other).any()
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_reach_needs_gradients(randn):
     x = randn(2, 3)
     with pytest.raises(ValueError, match=r"dependence is told by gradients: got a tensor without. Compute outside"):
-        reaches(x * 2, x)
+        depends_on(x * 2, x)

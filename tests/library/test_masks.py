@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companion.masks import causal, check_mask, joint, padding, window
+from companion.masks import and_masks, causal, check_mask, padding, window
 
 sizes = st.integers(1, 7)
 
@@ -94,29 +94,29 @@ def test_padding_shows_as_many_keys_as_the_length_and_the_first_ones(lengths, be
 
 
 def test_joint_allows_what_every_mask_allows():
-    both = joint(causal(3), padding([3, 1]))
+    both = and_masks(causal(3), padding([3, 1]))
     assert both.shape == (2, 3, 3)
     assert torch.equal(both[0], table("x..", "xx.", "xxx"))
     assert torch.equal(both[1], table("x..", "x..", "x.."))
 
 
 def test_joint_skips_none_and_of_nothing_is_none():
-    assert torch.equal(joint(None, causal(3), None), causal(3))
-    assert joint(None, None) is None
-    assert joint() is None
+    assert torch.equal(and_masks(None, causal(3), None), causal(3))
+    assert and_masks(None, None) is None
+    assert and_masks() is None
 
 
 def test_joint_takes_three_masks():
-    assert torch.equal(joint(causal(4), window(4, 3), padding([3], 4)), table("x...", "xx..", "xxx.", ".xx.")[None])
+    assert torch.equal(and_masks(causal(4), window(4, 3), padding([3], 4)), table("x...", "xx..", "xxx.", ".xx.")[None])
 
 
 @given(t_q=sizes, past=st.integers(0, 4), size=sizes, short=st.integers(0, 4))
 def test_joint_does_not_depend_on_the_order_of_the_masks(t_q, past, size, short):
     t_k = t_q + past
     a, b, c = causal(t_q, t_k), window(t_q, size, t_k, causal=False), padding([t_k, max(t_k - short, 0)])
-    assert torch.equal(joint(a, b, c), joint(c, b, a))
-    assert torch.equal(joint(joint(a, b), c), joint(a, b, c))
-    assert torch.equal(joint(a, a), a)
+    assert torch.equal(and_masks(a, b, c), and_masks(c, b, a))
+    assert torch.equal(and_masks(and_masks(a, b), c), and_masks(a, b, c))
+    assert torch.equal(and_masks(a, a), a)
 
 
 @pytest.mark.parametrize(
@@ -134,28 +134,33 @@ def test_masks_that_differ_in_their_leading_axes_are_not_joined(shapes):
     with pytest.raises(
         ValueError, match=r"more than two axes can be joined only where they have equally many"
     ) as refusal:
-        joint(*(torch.ones(shape, dtype=torch.bool) for shape in shapes))
+        and_masks(*(torch.ones(shape, dtype=torch.bool) for shape in shapes))
     assert f"got {', '.join(map(str, shapes))}." in str(refusal.value)
 
 
 def test_padding_is_joined_to_a_mask_with_heads_by_the_remedy_that_the_refusal_names():
     mask, real = torch.ones(2, 2, 5, 7, dtype=torch.bool), padding([4, 7])
     with pytest.raises(ValueError, match=r"insert its head axis with mask\[:, None\]\.$"):
-        joint(mask, real)
-    both = joint(mask, real[:, None])
+        and_masks(mask, real)
+    both = and_masks(mask, real[:, None])
     assert both.shape == (2, 2, 5, 7)
     assert both.sum(dim=-1).tolist() == [[[4] * 5] * 2, [[7] * 5] * 2]  # the length follows the sequence, not the head
 
 
 def test_a_mask_of_query_by_key_is_joined_to_a_mask_with_any_leading_axes():
-    assert torch.equal(joint(causal(5), torch.ones(2, 3, 5, 5, dtype=torch.bool)), causal(5).expand(2, 3, 5, 5))
-    assert joint(padding([3, 5])[:, None], causal(5), torch.ones(1, 3, 5, 5, dtype=torch.bool)).shape == (2, 3, 5, 5)
+    assert torch.equal(and_masks(causal(5), torch.ones(2, 3, 5, 5, dtype=torch.bool)), causal(5).expand(2, 3, 5, 5))
+    assert and_masks(padding([3, 5])[:, None], causal(5), torch.ones(1, 3, 5, 5, dtype=torch.bool)).shape == (
+        2,
+        3,
+        5,
+        5,
+    )
 
 
 @pytest.mark.parametrize("others", ["alone", "none", "window", "padding"])
 def test_joint_gives_a_new_mask_that_may_be_written_to(others):
     mask, more = causal(3), {"alone": [], "none": [None], "window": [window(3, 2)], "padding": [padding([2, 3])]}
-    joint(mask, *more[others]).fill_(False)
+    and_masks(mask, *more[others]).fill_(False)
     assert torch.equal(mask, causal(3))
 
 
@@ -307,10 +312,10 @@ def test_a_mask_that_adds_is_refused_with_a_remedy_that_works():
     assert torch.equal(additive == 0, causal(3))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_mask_of_whole_numbers_is_refused_by_joint():
     with pytest.raises(ValueError, match=r"got torch\.int64\. Use mask\.bool\(\)"):
-        joint(causal(3), torch.ones(3, 3, dtype=torch.int64))
+        and_masks(causal(3), torch.ones(3, 3, dtype=torch.int64))
 
 
 @pytest.mark.parametrize(("t_q", "t_k"), [(3, 2), (0, 2), (0, 0), (-1, 3)])
@@ -341,7 +346,7 @@ def test_lengths_outside_zero_to_t_k_are_refused(lengths, t_k):
     assert f"got lengths {lengths} and t_k={shown}. Shorten" in str(refusal.value)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("lengths", [[], [[3, 1], [2, 2]], 3, torch.tensor(3)], ids=str)
 def test_lengths_with_other_than_one_axis_are_refused(lengths):
     shape = tuple(torch.as_tensor(lengths).shape)
@@ -350,7 +355,7 @@ def test_lengths_with_other_than_one_axis_are_refused(lengths):
     assert f"got shape {shape}" in str(refusal.value)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("lengths", "dtype"),
     [([2.5, 1.0], "torch.float32"), ([True, False], "torch.bool"), (torch.tensor([1 + 0j]), "torch.complex64")],
@@ -369,5 +374,5 @@ def test_masks_that_do_not_broadcast_are_refused_with_every_shape():
     with pytest.raises(
         ValueError, match=r"broadcast to one shape: got \(3, 3\), \(2, 1, 4\)\. Write each as"
     ) as refusal:
-        joint(causal(3), None, padding([4, 2]))
+        and_masks(causal(3), None, padding([4, 2]))
     assert refusal.value.__suppress_context__  # torch's own message would only distract

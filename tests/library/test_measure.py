@@ -219,7 +219,7 @@ def test_each_device_has_its_own_rows(tmp_path):
     assert {name: len(found) for name, found in load("speed", tmp_path).items()} == {device_name(): 3, "other": 1}
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("topic", "script", "made", "where"),
     [

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from companion.attention import attention
 from companion.cache import KeyValueCache
-from companion.masks import causal, joint, padding
+from companion.masks import and_masks, causal, padding
 from companion.measure import peak_bytes
-from companion.multihead import KERNELS, MultiHeadAttention, formula, fused, merge_heads, repeat_heads, split_heads
+from companion.multihead import KERNELS, MultiHeadAttention, merge_heads, reference, repeat_heads, sdpa, split_heads
 from companion.positional import ALiBi, RotaryPosition, T5Bias, TransformerXLPosition
 
 BATCH, HEADS, D_K, T_Q, T, D_MEMORY, D_V = 2, 6, 4, 5, 7, 11, 13  # all different: a swapped axis cannot pass
@@ -179,7 +179,7 @@ def test_a_bias_of_minus_infinity_hides_as_a_mask_does(randn, random_mask, kerne
         assert not output[:, 1, 2].any()
         output.square().sum().backward()
     seen = ~hidden if mask is None else ~hidden & mask
-    torch.testing.assert_close(output, formula(query, key, value, seen[None], bias=finite), rtol=0, atol=1e-12)
+    torch.testing.assert_close(output, reference(query, key, value, seen[None], bias=finite), rtol=0, atol=1e-12)
     assert all(tensor.grad.isfinite().all() for tensor in (query, key, value, bias))
 
 
@@ -208,7 +208,7 @@ def test_causal_is_the_causal_mask_and_joins_another(make, randn, random_mask, k
     layer, x = make(kernel=kernel, position=SCHEMES[scheme]()), randn(BATCH, T, D_MODEL)
     close(layer(x, causal=True), layer(x, mask=causal(T)))
     for mask in (random_mask(T, T), padding([3, 6], T), random_mask(BATCH, T, T)):
-        close(layer(x, mask=mask, causal=True), layer(x, mask=joint(mask, causal(T))))
+        close(layer(x, mask=mask, causal=True), layer(x, mask=and_masks(mask, causal(T))))
 
 
 @each_kernel
@@ -259,12 +259,12 @@ def test_dropout_acts_in_training_only(make, randn, seeded, kernel):
 
 
 def test_the_layer_passes_its_own_probability_on(make, randn, seeded):
-    layer, x = make(kernel="formula", dropout=0.3), randn(BATCH, T, D_MODEL)
+    layer, x = make(kernel="reference", dropout=0.3), randn(BATCH, T, D_MODEL)
     heads = [split_heads(projection(x), HEADS) for projection in (layer.w_q, layer.w_k, layer.w_v)]
     state = torch.get_rng_state()
     output = layer(x)
     torch.set_rng_state(state)
-    close(output, layer.w_o(merge_heads(formula(*heads, dropout=0.3))))
+    close(output, layer.w_o(merge_heads(reference(*heads, dropout=0.3))))
 
 
 def test_the_weights_are_those_before_dropout(make, randn, seeded):
@@ -275,7 +275,7 @@ def test_the_weights_are_those_before_dropout(make, randn, seeded):
 # Decoding
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_refused_mask_leaves_the_cache_as_it_was(make, randn):
     layer, cache = make(), KeyValueCache()
     with torch.no_grad():
@@ -417,12 +417,12 @@ def test_the_gradient_is_that_of_finite_differences(make, randn, random_mask, ke
     ],
     ids=str,
 )
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_the_fused_kernel_refuses_what_it_could_hide(randn, name, where, options, bad):
     heads = {"query": randn(1, 2, T_Q, D_K), "key": randn(1, 2, T, D_K)}
     heads[name][where] = bad
     with pytest.raises(ValueError, match=rf"NaN into 0: got a {name} \(1, 2, ., 4\) with NaN or infinity\. Find"):
-        fused(heads["query"], heads["key"], randn(1, 2, T, D_V), **options)
+        sdpa(heads["query"], heads["key"], randn(1, 2, T, D_V), **options)
 
 
 @given(t=st.integers(1, 40), share=st.floats(0, 1), is_causal=st.booleans())
@@ -432,7 +432,7 @@ def test_nan_never_disappears(randn, t, share, is_causal):
     broken = torch.rand(t, generator=torch.Generator().manual_seed(t)) < share
     key[:, :, broken] = torch.nan
     try:
-        output = fused(query, key, value, causal=is_causal)
+        output = sdpa(query, key, value, causal=is_causal)
     except ValueError:
         assert broken[0]
         return
@@ -441,7 +441,7 @@ def test_nan_never_disappears(randn, t, share, is_causal):
 
 
 def test_the_formula_passes_nan_on(make, randn):
-    layer, x = make(kernel="formula"), randn(BATCH, T, D_MODEL)
+    layer, x = make(kernel="reference"), randn(BATCH, T, D_MODEL)
     x[1, 3, 0] = torch.nan
     assert layer(x)[1].isnan().all()
     assert layer(x)[0].isfinite().all()
@@ -456,7 +456,7 @@ def test_torchs_function_returns_zeros_for_a_query_of_nan(randn):
 # Refusals, as a reader meets them
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -471,7 +471,7 @@ def test_torchs_function_returns_zeros_for_a_query_of_nan(randn):
         ({"d_model": 0, "d_k": 4}, r"every width is at least 1: got {'d_model': 0"),
         ({"dropout": 1.5}, r"dropout is a probability: got 1\.5\. Use 0 <= dropout <= 1"),
         ({"dropout": -0.1}, r"dropout is a probability: got -0\.1"),
-        ({"kernel": "flash"}, r"no kernel is called 'flash': use one of \['formula', 'fused'\]"),
+        ({"kernel": "flash"}, r"no kernel is called 'flash': use one of \['reference', 'sdpa'\]"),
     ],
     ids=str,
 )
@@ -480,7 +480,7 @@ def test_a_layer_that_cannot_be_is_refused_with_the_remedy(arguments, message):
         MultiHeadAttention(**{"d_model": 12, "n_heads": 6, **arguments})
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("x", "memory", "message"),
     [
@@ -503,7 +503,7 @@ def test_an_input_that_does_not_fit_is_refused_with_its_shape(x, memory, message
             call(x, memory)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_self_attention_of_a_layer_for_a_memory_of_another_width_is_refused():
     layer = MultiHeadAttention(12, 6, d_memory=11)
     with pytest.raises(ValueError, match=r"memory holds numbers, \(batch, t, 11\), .*: got \(2, 5, 12\) .*leave the m"):
@@ -531,7 +531,7 @@ def test_a_cache_with_gradients_is_refused():
 
 
 @each_kernel
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("shape", "remedy"),
     [
@@ -553,7 +553,7 @@ def test_a_mask_of_another_shape_is_refused_with_the_remedy(kernel, shape, remed
 
 
 @each_kernel
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_mask_that_adds_is_refused(kernel):
     layer = MultiHeadAttention(12, 6, kernel=kernel)
     with pytest.raises(ValueError, match=r"a mask is boolean, True = may look: got torch\.float32"):
@@ -561,7 +561,7 @@ def test_a_mask_that_adds_is_refused(kernel):
 
 
 @each_kernel
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("query", "key", "value", "message"),
     [
@@ -590,7 +590,7 @@ def test_heads_that_do_not_fit_are_refused_with_every_shape(kernel, query, key, 
 
 
 @each_kernel
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("shape", [(7,), (2, 7), (3, 5, 7), (2, 5, 7), (2, 3, 5, 7), (1, 2, 6, 5, 7)], ids=str)
 def test_a_mask_that_fits_the_scores_in_no_way_is_refused(kernel, is_causal, shape):
@@ -600,7 +600,7 @@ def test_a_mask_that_fits_the_scores_in_no_way_is_refused(kernel, is_causal, sha
 
 
 @each_kernel
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     "bias", [zeros(4), zeros(5, 6), zeros(3, 1, 5, 7), zeros(1, 1, 1, 5, 7), zeros(5, 7).double()], ids=str
 )
@@ -612,13 +612,13 @@ def test_a_bias_that_does_not_fit_the_scores_is_refused(kernel, bias):
 
 
 @each_kernel
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_more_queries_than_keys_cannot_be_causal(kernel):
     with pytest.raises(ValueError, match=r"1 <= t_q <= t_k: got t_q=5 and t_k=3"):
         KERNELS[kernel](zeros(2, 6, 5, 4), zeros(2, 6, 3, 4), zeros(2, 6, 3, 4), causal=True)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(("n_heads", "divisors"), [(5, r"\[1, 2, 3, 4, 6, 12\]"), (0, r"\[1, 2"), (-2, r"\[1, 2")])
 def test_heads_that_do_not_divide_the_features_are_refused(n_heads, divisors):
     with pytest.raises(
@@ -627,7 +627,7 @@ def test_heads_that_do_not_divide_the_features_are_refused(n_heads, divisors):
         split_heads(zeros(2, 3, 12), n_heads)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_features_and_heads_have_all_their_axes():
     with pytest.raises(ValueError, match=r"\(batch, t, n_heads \* d\): got \(5, 12\)"):
         split_heads(zeros(5, 12), 3)
@@ -635,7 +635,7 @@ def test_features_and_heads_have_all_their_axes():
         merge_heads(zeros(3, 5, 4))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("n_heads", [0, 3, 5])
 def test_key_value_heads_that_do_not_divide_the_queries_are_refused(n_heads):
     with pytest.raises(ValueError, match=rf"n_kv_heads=2 does not divide n_heads={n_heads}: use one of"):

@@ -15,7 +15,7 @@ BATCH, T, D_MODEL = 2, 5, 7  # all different: a swapped axis cannot pass
 ROUNDING = 1e-12  # float64, numbers of unit size, sums of few terms: four orders above the unit roundoff
 sizes = st.integers(1, 6)
 seeds = st.integers(0, 2**16)
-as_a_reader = pytest.mark.usefixtures("as_a_reader")
+shape_checks_off = pytest.mark.usefixtures("shape_checks_off")
 NORMS = {"layer": (layer_norm, LayerNorm), "rms": (rms_norm, RMSNorm)}
 each_norm = pytest.mark.parametrize(("function", "module"), NORMS.values(), ids=list(NORMS))
 
@@ -365,7 +365,7 @@ def test_a_batch_norm_in_float32_takes_half_the_precision(randn, dtype, training
 # Refusals
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("norm", [layer_norm, rms_norm, LayerNorm(3), RMSNorm(3), SequenceBatchNorm(3)], ids=str)
 @pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.complex64])
 def test_an_input_that_is_not_floating_point_is_refused(norm, dtype):
@@ -373,7 +373,7 @@ def test_an_input_that_is_not_floating_point_is_refused(norm, dtype):
         norm(torch.zeros(2, 5, 3, dtype=dtype))
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("norm", [layer_norm, rms_norm, LayerNorm(3), RMSNorm(3), SequenceBatchNorm(3)], ids=str)
 @pytest.mark.parametrize("shape", [(0, 5, 3), (2, 0, 3), (2, 5, 0), ()], ids=str)
 def test_an_empty_input_is_refused(norm, shape):
@@ -381,7 +381,7 @@ def test_an_empty_input_is_refused(norm, shape):
         norm(torch.zeros(shape))
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("norm", [LayerNorm(3), RMSNorm(3), SequenceBatchNorm(3)], ids=str)
 @pytest.mark.parametrize("width", [1, 2, 4])
 def test_an_input_of_another_width_is_refused(norm, width):
@@ -389,7 +389,7 @@ def test_an_input_of_another_width_is_refused(norm, width):
         norm(torch.zeros(2, 5, width))
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("shape", [(1,), (2,), (1, 3), (5, 3)], ids=str)
 def test_a_vector_that_would_be_broadcast_is_refused(shape):
     got = re.escape(f"shape (3,): got {shape} for x (5, 3)")
@@ -426,21 +426,21 @@ def test_a_momentum_outside_its_range_is_refused(momentum):
         SequenceBatchNorm(3, momentum=momentum)
 
 
-@as_a_reader
+@shape_checks_off
 def test_a_batch_norm_needs_three_axes():
     for shape in ((5, 3), (2, 4, 5, 3)):
         with pytest.raises(ValueError, match=re.escape(f"x is (batch, t, d_model): got {shape}")):
             SequenceBatchNorm(3)(torch.zeros(shape))
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("shape", [(2, 5), (2, 5, 1), (1, 1, 5), (2, 1, 4), (5, 5)], ids=str)
 def test_a_mask_of_another_shape_is_refused(shape):
     with pytest.raises(ValueError, match=re.escape(f"(batch, 1, t) = (2, 1, 5): got {shape} of torch.bool")):
         SequenceBatchNorm(3)(torch.zeros(2, 5, 3), torch.ones(shape, dtype=torch.bool))
 
 
-@as_a_reader
+@shape_checks_off
 def test_a_mask_of_numbers_is_refused():
     with pytest.raises(ValueError, match=r"boolean, .*: got \(2, 1, 5\) of torch\.float32"):
         SequenceBatchNorm(3)(torch.zeros(2, 5, 3), torch.ones(2, 1, 5))

@@ -347,7 +347,7 @@ def test_the_gradient_of_the_bias_is_that_of_finite_differences(randn, make, t_q
 # Refusals, as a reader meets them
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -372,7 +372,7 @@ def test_sizes_without_a_meaning_are_refused(call, message):
         call()
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("scheme", [Sinusoidal(4, 11), Learned(4, 11)], ids=lambda scheme: type(scheme).__name__)
 @pytest.mark.parametrize(("t", "start"), [(12, 0), (1, 11), (5, 7), (0, 3), (2, -1), (-1, 3)])
 def test_positions_beyond_the_table_are_refused(scheme, t, start):

@@ -236,7 +236,7 @@ def test_alibi_rounds_once_where_a_float16_cannot_hold_the_distance():
 # Refusals, as a reader meets them
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3, 4), (0, 5), (3, 0), (1, 0)], ids=str)
 def test_too_few_distances_for_the_queries_are_refused(shape):
     t_q, count = shape[-2:]
@@ -262,7 +262,7 @@ def test_key_heads_that_queries_share_need_not_be_repeated(randn, make):
     close(scheme.bias(query, key), scheme.bias(query, key.repeat_interleave(3, dim=1)))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(("make", "width"), HEADED)
 @pytest.mark.parametrize(
     ("query", "key"),
@@ -283,13 +283,13 @@ def test_other_heads_than_those_of_the_scheme_are_refused(make, width, query, ke
         make().bias(torch.zeros(query), torch.zeros(key))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_other_widths_than_those_of_transformer_xl_are_refused():
     with pytest.raises(ValueError, match=r"\(batch, 3, t, 5\), .*: got \(2, 3, 4, 7\) and \(2, 3, 4, 7\)"):
         TransformerXLPosition(HEADS, D_K, D_MODEL).bias(torch.zeros(2, 3, 4, 7), torch.zeros(2, 3, 4, 7))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(("make", "width"), HEADED)
 @pytest.mark.parametrize(("t_q", "t_k"), [(5, 4), (0, 4), (0, 0)])
 def test_fewer_keys_than_queries_or_no_query_are_refused(make, width, t_q, t_k):
@@ -298,7 +298,7 @@ def test_fewer_keys_than_queries_or_no_query_are_refused(make, width, t_q, t_k):
         make().bias(torch.zeros(2, HEADS, t_q, D_K), torch.zeros(2, HEADS, t_k, D_K))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -149,7 +149,7 @@ def test_a_base_of_one_turns_every_pair_alike(randn):
 # Refusals, as a reader meets them
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("x", "where", "got"),
     [
@@ -164,7 +164,7 @@ def test_another_number_of_positions_than_vectors_is_refused(x, where, got):
         rotate(torch.zeros(x), torch.zeros(where, dtype=torch.long))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_widths_bases_and_layouts_without_a_meaning_are_refused():
     with pytest.raises(ValueError, match=r"channels come in pairs, so their number is even: got 5\. Use 6\."):
         rotate(torch.zeros(2, 5), torch.arange(2))
@@ -178,7 +178,7 @@ def test_widths_bases_and_layouts_without_a_meaning_are_refused():
             call()
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 3, 4, 12), (2, 3, 0, 6)], ids=str)
 def test_queries_of_another_width_or_without_a_position_are_refused(shape):
     got = rf"queries and keys are \(batch, heads, t, 6\) with t >= 1: got {re.escape(str(shape))}\. Split them"
@@ -186,7 +186,7 @@ def test_queries_of_another_width_or_without_a_position_are_refused(shape):
         RotaryPosition(6).embed(torch.zeros(shape), 0)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_negative_start_is_refused():
     with pytest.raises(ValueError, match=r"positions count from 0: got start=-1\. Give the number of tokens before"):
         RotaryPosition(6).embed(torch.zeros(2, 3, 4, 6), -1)

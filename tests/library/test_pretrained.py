@@ -20,7 +20,7 @@ WORDS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "the", "cat", "sat", "on", "a", "ma
 VOCAB, D, HEADS, FF, LAYERS, MAX_LEN, SEGMENTS = len(WORDS), 12, 3, 13, 2, 7, 5  # all different, and so is d_k = 4
 ROUNDING = 1e-12  # float64 on numbers of unit size
 SENTENCES = ["the cat sat", "a dog", "the cat sat on the mat", ""]
-reader = pytest.mark.usefixtures("as_a_reader")
+reader = pytest.mark.usefixtures("shape_checks_off")
 
 
 def draw_weights(module):

@@ -18,7 +18,7 @@ from companion.recurrent import (
     LSTMCell,
     causal_convolution,
     linear_recurrence,
-    real_tokens,
+    not_padding,
     receptive_field,
     scan_passes,
 )
@@ -36,7 +36,7 @@ CELLS = {
 }
 each_cell = pytest.mark.parametrize("kind", CELLS)
 each_direction = pytest.mark.parametrize("reverse", [False, True], ids=["ahead", "back"])
-as_a_reader = pytest.mark.usefixtures("as_a_reader")
+shape_checks_off = pytest.mark.usefixtures("shape_checks_off")
 seeds = st.integers(0, 2**16)
 
 
@@ -426,7 +426,7 @@ def test_receptive_fields_by_hand(kernel, dilations, want):
 # Refusals
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -452,7 +452,7 @@ def test_one_cell_for_both_directions_is_refused():
         BidirectionalRNN(cell, cell)
 
 
-@as_a_reader
+@shape_checks_off
 @each_cell
 @pytest.mark.parametrize(
     ("x", "message"),
@@ -469,7 +469,7 @@ def test_an_input_that_does_not_fit_its_cell_is_refused(kind, x, message):
         CELLS[kind]()(x)
 
 
-@as_a_reader
+@shape_checks_off
 @each_cell
 @pytest.mark.parametrize("shape", [(BATCH, D_HIDDEN + 1), (1, D_HIDDEN), (D_HIDDEN,)], ids=str)
 def test_a_state_that_does_not_fit_is_refused(kind, shape):
@@ -484,7 +484,7 @@ def test_a_state_that_does_not_fit_is_refused(kind, shape):
             cell.step(cell.project(x), state)
 
 
-@as_a_reader
+@shape_checks_off
 def test_a_state_of_another_kind_of_cell_is_refused():
     x, h = torch.zeros(BATCH, D_IN), torch.zeros(BATCH, D_HIDDEN)
     with pytest.raises(ValueError, match=r"a pair \(h, c\): got one tensor \(2, 5\)"):
@@ -493,7 +493,7 @@ def test_a_state_of_another_kind_of_cell_is_refused():
         GRUCell(D_IN, D_HIDDEN)(x, (h, h))
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
@@ -508,17 +508,17 @@ def test_sequences_that_do_not_fit_a_layer_are_refused(shape, message):
         RNN(GRUCell(D_IN, D_HIDDEN))(torch.zeros(shape))
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("lengths", [[0, 7], [4, 8], [4], [4, 7, 1], [[4, 7]], [4.0, 7.0], [True, True], []], ids=str)
 def test_lengths_that_do_not_fit_are_refused(lengths):
     message = re.escape(f"from 1 to t=7 for each of the 2 sequences: got {lengths}")
     with pytest.raises(ValueError, match=message):
         RNN(GRUCell(D_IN, D_HIDDEN))(torch.zeros(BATCH, T, D_IN), lengths=lengths)
     with pytest.raises(ValueError, match=message):
-        real_tokens(torch.tensor(lengths), BATCH, T)
+        not_padding(torch.tensor(lengths), BATCH, T)
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("shapes", [((3, 2), (4, 2)), ((2,), (2,)), ((0, 2), (0, 2)), ((1, 2), (3, 2))], ids=str)
 @pytest.mark.parametrize("function", [linear_recurrence, scan_passes])
 def test_gates_and_values_that_do_not_fit_are_refused(function, shapes):
@@ -528,14 +528,14 @@ def test_gates_and_values_that_do_not_fit_are_refused(function, shapes):
         function(gate, value)
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("bias", [(1,), (4, 3), (3, 1)])
 def test_a_bias_that_would_be_broadcast_is_refused(bias):
     with pytest.raises(ValueError, match=re.escape(f"one number for each output feature, (3,): got {bias}")):
         causal_convolution(torch.zeros(1, 4, 2), torch.zeros(3, 2, 2), torch.zeros(bias))
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize(
     ("x", "weight", "dilation", "message"),
     [

@@ -39,7 +39,7 @@ ALIGNED = {
 MODELS = FIXED | ALIGNED
 each_model = pytest.mark.parametrize("name", MODELS)
 each_aligned = pytest.mark.parametrize("name", ALIGNED)
-as_a_reader = pytest.mark.usefixtures("as_a_reader")
+shape_checks_off = pytest.mark.usefixtures("shape_checks_off")
 
 
 def close(got, want):
@@ -276,7 +276,7 @@ def test_additive_attention_learns_to_reverse_and_looks_at_the_symbol_it_writes(
 # Refusals
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize(
     "mask",
     [
@@ -295,7 +295,7 @@ def test_a_mask_that_is_not_legal_is_refused(mask):
         distribution(torch.zeros(BATCH, T_Q, T_K), mask)
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("build", [lambda: AdditiveAttention(3, 4, 5), lambda: MultiplicativeAttention(3, 4)])
 def test_a_mask_without_a_key_for_some_query_is_refused(build):
     mask = torch.ones(T_Q, T_K, dtype=torch.bool)
@@ -306,7 +306,7 @@ def test_a_mask_without_a_key_for_some_query_is_refused(build):
             method(query, key, mask)
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("build", [lambda: AdditiveAttention(3, 4, 5), lambda: MultiplicativeAttention(3, 4)])
 @pytest.mark.parametrize(
     ("query", "key", "message"),
@@ -323,7 +323,7 @@ def test_queries_and_keys_that_do_not_fit_are_refused(build, query, key, message
         build()(torch.zeros(query), torch.zeros(key))
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize(
     ("query", "key", "v", "message"),
     [
@@ -338,7 +338,7 @@ def test_projections_that_do_not_fit_are_refused(query, key, v, message):
         additive_scores(torch.zeros(query), torch.zeros(key), torch.zeros(v))
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -357,7 +357,7 @@ def test_what_cannot_be_built_is_refused(build, message):
         build()
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("side", ["source", "target"])
 @pytest.mark.parametrize(
     ("tokens", "message"),
@@ -379,21 +379,21 @@ def test_tokens_that_do_not_fit_are_refused_with_their_side(name, side, tokens, 
         MODELS[name]()(source, target)
 
 
-@as_a_reader
+@shape_checks_off
 @each_model
 def test_a_source_without_a_token_is_refused(name):
     with pytest.raises(ValueError, match=r"from 1 to t=5 for each of the 2 sequences: got \[5, 0\]"):
         MODELS[name]()(SOURCE, TARGET, source_lengths=[5, 0])
 
 
-@as_a_reader
+@shape_checks_off
 @each_model
 def test_sources_and_targets_of_two_batches_are_refused(name):
     with pytest.raises(ValueError, match=r"(is \(1, 6\): got \(2, 6\)|each source has one target: got 2 and 1)"):
         MODELS[name]()(SOURCE, TARGET[:1])
 
 
-@as_a_reader
+@shape_checks_off
 @pytest.mark.parametrize("name", ["fixed lstm", "additive"])
 @pytest.mark.parametrize(
     ("change", "message"),

@@ -12,10 +12,10 @@ from companion.training import (
     Trainer,
     load_checkpoint,
     pairs_batch,
-    pairs_loss,
     paper_adam,
     random_state,
     save_checkpoint,
+    seq2seq_loss,
     set_random_state,
     warmup_schedule,
 )
@@ -29,7 +29,7 @@ def new_trainer(seed=0, **options):
     model = Transformer(CONFIG, seed=seed)
     return Trainer(
         model,
-        pairs_loss(padding=0, smoothing=0.1),
+        seq2seq_loss(padding=0, smoothing=0.1),
         Batches(PAIRS, pairs_batch, tokens=40, seed=seed),
         optimizer=paper_adam(model.parameters()),
         schedule=functools.partial(warmup_schedule, d_model=12, warmup=5),
@@ -113,13 +113,13 @@ def test_a_file_that_would_run_code_is_not_read(tmp_path):
         load_checkpoint(tmp_path / "run.pt")
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_checkpoint_that_is_not_there_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"there is no checkpoint '.*run\.pt'\. Save one first"):
         load_checkpoint(tmp_path / "run.pt")
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_run_of_more_processes_does_not_go_on_in_one():
     trainer = new_trainer()
     state = trainer.state_dict()

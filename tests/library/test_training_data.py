@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companion.training import Batches, Pairs, moved, pad, pairs_batch, texts_batch
+from companion.training import Batches, Pairs, pad, pairs_batch, texts_batch, to_device
 
 ITEMS = [[n] * (1 + n % 5) for n in range(23)]  # rows of 1 to 5 tokens; the number tells the row
 PAIRS = [([n] * (1 + n % 3), [n] * (1 + n % 5)) for n in range(23)]
@@ -36,11 +36,11 @@ def test_the_padding_of_sources_and_targets_is_the_one_asked_for():
 
 
 def test_a_batch_moves_to_a_device_whole():
-    batch = moved(pairs_batch(PAIRS[:3]), "meta")
+    batch = to_device(pairs_batch(PAIRS[:3]), "meta")
     assert isinstance(batch, Pairs)
     assert {part.device.type for part in batch} == {"meta"}
-    assert moved(torch.zeros(2), "meta").device.type == "meta"
-    inner, outer = moved(((torch.zeros(2),), torch.zeros(3)), "meta")
+    assert to_device(torch.zeros(2), "meta").device.type == "meta"
+    inner, outer = to_device(((torch.zeros(2),), torch.zeros(3)), "meta")
     assert (inner[0].device.type, outer.device.type) == ("meta", "meta")
 
 
@@ -123,14 +123,14 @@ def test_batches_go_on_from_a_saved_place(options, taken):
 # Refusals
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("rows", [[], [[1], []]], ids=str)
 def test_a_batch_without_rows_or_a_row_without_tokens_is_refused(rows):
     with pytest.raises(ValueError, match="at least one row and a row one token: got lengths"):
         pad(rows)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("items", "options", "got"),
     [
@@ -146,7 +146,7 @@ def test_batches_need_items_and_one_measure(items, options, got):
         Batches(items, first, **options)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("options", "got"), [({"size": 0}, "size=0 and tokens=None"), ({"tokens": 4}, "size=None and tokens=4")], ids=str
 )
@@ -155,7 +155,7 @@ def test_a_batch_too_small_for_an_item_is_refused(options, got):
         Batches(ITEMS, first, **options)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_batch_that_holds_no_tensors_is_refused():
     with pytest.raises(ValueError, match="a tensor or a tuple of tensors: got dict"):
-        moved({"source": torch.zeros(2)}, "cpu")
+        to_device({"source": torch.zeros(2)}, "cpu")

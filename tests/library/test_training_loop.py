@@ -18,12 +18,12 @@ from companion.training import (
     clip_gradients,
     decoding_accuracy,
     evaluating,
+    language_model_loss,
     mean_loss,
     pairs_batch,
-    pairs_loss,
     paper_adam,
+    seq2seq_loss,
     texts_batch,
-    texts_loss,
     warmup_schedule,
 )
 from companion.transformer import DecoderOnly, Transformer
@@ -48,11 +48,11 @@ class Bigram(nn.Module):
         return logits
 
 
-def new_trainer(model=None, *, loss_of=None, schedule=lambda step: 0.01, size=4, **options):
+def new_trainer(model=None, *, loss_fn=None, schedule=lambda step: 0.01, size=4, **options):
     model = Bigram() if model is None else model
     return Trainer(
         model,
-        texts_loss(padding=0) if loss_of is None else loss_of,
+        language_model_loss(padding=0) if loss_fn is None else loss_fn,
         Batches(TEXTS, texts_batch, size=size),
         optimizer=paper_adam(model.parameters()),
         schedule=schedule,
@@ -82,7 +82,7 @@ def test_a_step_without_clipping_records_the_length_and_leaves_the_gradient():
     trainer = new_trainer(size=13)
     trainer.step()
     gradient = [parameter.grad for parameter in trainer.model.parameters()]
-    loss = texts_loss(padding=0)(Bigram(), texts_batch([TEXTS[i] for i in trainer.batches.plan[0]])).mean
+    loss = language_model_loss(padding=0)(Bigram(), texts_batch([TEXTS[i] for i in trainer.batches.plan[0]])).mean
     want = torch.stack([g.norm() for g in gradient]).norm().item()
     assert trainer.history.gradient_norm == [want]
     assert trainer.history.loss == [pytest.approx(loss.item(), rel=1e-6)]
@@ -152,7 +152,7 @@ def test_every_model_from_source_to_target_trains(model):
     model, pairs = model(), [([3, 4, 5], [1, 5, 4, 2]), ([6, 7], [1, 7, 2])]
     trainer = Trainer(
         model,
-        pairs_loss(padding=0),
+        seq2seq_loss(padding=0),
         Batches(pairs, pairs_batch, size=2),
         optimizer=paper_adam(model.parameters()),
         schedule=lambda step: 0.01,
@@ -220,8 +220,8 @@ def test_progress_is_shown_unless_it_is_turned_off(capfd, progress):
 
 def test_the_mean_loss_weighs_each_token_the_same():
     batches = [texts_batch(TEXTS[:3]), texts_batch(TEXTS[3:])]
-    want = texts_loss(padding=0)(Bigram(), texts_batch(TEXTS)).mean.item()
-    assert mean_loss(Bigram(dropout=0.9), batches, texts_loss(padding=0)) == pytest.approx(want, rel=1e-6)
+    want = language_model_loss(padding=0)(Bigram(), texts_batch(TEXTS)).mean.item()
+    assert mean_loss(Bigram(dropout=0.9), batches, language_model_loss(padding=0)) == pytest.approx(want, rel=1e-6)
 
 
 @pytest.mark.parametrize("size", [1, 2, 250])
@@ -274,11 +274,11 @@ def test_a_length_that_is_not_finite_is_null_in_json(tmp_path):
 # Refusals
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_loss_that_is_not_finite_stops_the_run_before_the_weights_change():
     model = Bigram()
     before = model.output.detach().clone()
-    trainer = new_trainer(model, loss_of=lambda model, batch: Loss(model(batch).sum() * math.nan, 2))
+    trainer = new_trainer(model, loss_fn=lambda model, batch: Loss(model(batch).sum() * math.nan, 2))
     with pytest.raises(
         ValueError, match=r"got a loss of nan and a gradient norm of nan at step 1\. Lower the learning"
     ):
@@ -287,21 +287,21 @@ def test_a_loss_that_is_not_finite_stops_the_run_before_the_weights_change():
     assert trainer.history.step == []
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_gradient_that_is_not_finite_stops_the_run_too():
-    trainer = new_trainer(loss_of=lambda model, batch: Loss((model(batch) * 0).sum().sqrt(), 2))
+    trainer = new_trainer(loss_fn=lambda model, batch: Loss((model(batch) * 0).sum().sqrt(), 2))
     with pytest.raises(ValueError, match=r"got a loss of 0\.0 and a gradient norm of nan at step 1"):
         trainer.step()
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("precision", ["float16", "float8"])
 def test_a_precision_that_the_device_lacks_is_refused(precision):
     with pytest.raises(ValueError, match=rf"float16 only on CUDA: got '{precision}' on cpu\. Use 'bfloat16' or 'full'"):
         new_trainer(precision=precision)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("options", [{"accumulate": 0}, {"clip": 0}, {"clip": -1.0}, {"clip": math.nan}], ids=str)
 def test_numbers_out_of_range_are_refused(options):
     name, value = next(iter(options.items()))
@@ -309,13 +309,13 @@ def test_numbers_out_of_range_are_refused(options):
         new_trainer(**options)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_an_evaluation_every_zero_steps_is_refused():
     with pytest.raises(ValueError, match="every is a number of steps, at least 1: got 0"):
         new_trainer().run(2, every=0)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("max_norm", [0.0, -1.0, math.nan])
 def test_a_greatest_length_that_is_not_above_zero_is_refused(max_norm):
     parameter = nn.Parameter(torch.ones(2))
@@ -324,32 +324,32 @@ def test_a_greatest_length_that_is_not_above_zero_is_refused(max_norm):
         clip_gradients([parameter], max_norm)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_clipping_before_backward_is_refused():
     with pytest.raises(ValueError, match=r"got max_norm=1\.0 and 0 gradients\. Call backward\(\) first"):
         clip_gradients([nn.Parameter(torch.ones(2))], 1.0)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_mean_over_no_batch_is_refused():
     with pytest.raises(ValueError, match="at least one batch: got none"):
-        mean_loss(Bigram(), [], texts_loss())
+        mean_loss(Bigram(), [], language_model_loss())
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(("pairs", "size"), [([], 5), ([([1], [2])], 0)])
 def test_a_match_of_no_pairs_is_refused(pairs, size):
     with pytest.raises(ValueError, match=f"got {len(pairs)} pairs and size={size}"):
         decoding_accuracy(Bigram(), pairs, lambda model, sources: [[2]], size=size)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_decoder_that_loses_outputs_is_refused():
     with pytest.raises(ValueError, match="one output for each source: got 1 for 2 sources"):
         decoding_accuracy(Bigram(), [([1], [2]), ([1], [2])], lambda model, sources: [[2]])
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_number_that_no_evaluation_has_is_refused_with_those_there_are():
     history = History(evaluations=[{"step": 1, "loss": 2.0}, {"step": 2, "exact": 0.5}])
     with pytest.raises(ValueError, match=r"called 'accuracy': there are \['exact', 'loss'\]\. Use one of these"):

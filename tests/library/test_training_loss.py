@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from companion.tasks import encode_pairs
-from companion.training import Loss, pairs_batch, pairs_loss, smoothed_targets, summed_loss, texts_loss, token_losses
+from companion.training import (
+    Loss,
+    language_model_loss,
+    pairs_batch,
+    seq2seq_loss,
+    smoothed_targets,
+    summed_loss,
+    token_losses,
+)
 
 BATCH, T, VOCAB = 3, 5, 7  # all different: a swapped axis cannot pass
 ROUNDING = 1e-12  # float64, numbers of unit size
@@ -122,7 +130,7 @@ class Echo(torch.nn.Module):
 def test_the_decoder_reads_the_target_one_token_late():
     """A model that repeats what it reads is right exactly where a token repeats the one before."""
     model, batch = Echo(), pairs_batch([([1, 2, 3], [9, 5, 5, 6]), ([4], [9, 8])])
-    loss = pairs_loss(padding=0)(model, batch)
+    loss = seq2seq_loss(padding=0)(model, batch)
     source, target, lengths = model.seen
     assert source.tolist() == [[1, 2, 3], [4, 0, 0]]
     assert target.tolist() == [[9, 5, 5], [9, 8, 0]]
@@ -132,20 +140,20 @@ def test_the_decoder_reads_the_target_one_token_late():
 
 def test_encoded_pairs_of_the_tasks_are_batches_too():
     pairs = [(["a", "b"], ["b"]), (["b"], ["a", "b"])]
-    loss = pairs_loss(padding=0)(Echo(), encode_pairs(pairs, ["<pad>", "<s>", "</s>", "a", "b"]))
+    loss = seq2seq_loss(padding=0)(Echo(), encode_pairs(pairs, ["<pad>", "<s>", "</s>", "a", "b"]))
     assert (loss.total.item(), loss.tokens) == (5e3, 5)  # b </s>, and a b </s>: no word repeats the one before
 
 
 def test_a_language_model_predicts_each_token_from_the_one_before():
-    loss = texts_loss(padding=0)(Echo(), torch.tensor([[7, 7, 8, 8], [3, 3, 0, 0]]))
+    loss = language_model_loss(padding=0)(Echo(), torch.tensor([[7, 7, 8, 8], [3, 3, 0, 0]]))
     assert (loss.total.item(), loss.tokens) == (1e3, 4)  # wrong where 7 is followed by 8
-    smoothed = texts_loss(padding=0, smoothing=0.5)(Echo(), torch.tensor([[7, 7]]))
+    smoothed = language_model_loss(padding=0, smoothing=0.5)(Echo(), torch.tensor([[7, 7]]))
     assert smoothed.total.item() == pytest.approx(0.5 * 900)  # nine of ten logits lie 1,000 lower
 
 
 def test_smoothing_reaches_the_loss_of_pairs():
     batch = pairs_batch([([1], [9, 9])])
-    assert pairs_loss(padding=0, smoothing=0.5)(Echo(), batch).total.item() == pytest.approx(0.5 * 900)
+    assert seq2seq_loss(padding=0, smoothing=0.5)(Echo(), batch).total.item() == pytest.approx(0.5 * 900)
 
 
 def test_the_mean_of_a_loss_is_its_total_over_its_tokens():
@@ -155,7 +163,7 @@ def test_the_mean_of_a_loss_is_its_total_over_its_tokens():
 # Refusals
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("smoothing", [-0.1, 1.0, math.nan])
 def test_a_smoothing_that_is_no_share_is_refused(smoothing):
     logits, target = draw()
@@ -165,7 +173,7 @@ def test_a_smoothing_that_is_no_share_is_refused(smoothing):
         smoothed_targets(target, VOCAB, smoothing)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(("bad", "got"), [(VOCAB, f"0 to {VOCAB}"), (-100, "-100 to 6")])
 def test_a_target_outside_the_vocabulary_is_refused(bad, got):
     logits, target = draw()
@@ -178,7 +186,7 @@ def test_a_target_outside_the_vocabulary_is_refused(bad, got):
         smoothed_targets(target, VOCAB, 0.1)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize("shape", [(BATCH, T - 1), (BATCH - 1, T), (T, BATCH)], ids=str)
 def test_targets_of_another_shape_than_the_logits_are_refused(shape):
     """torch's gather would take a smaller target without a word."""
@@ -187,13 +195,13 @@ def test_targets_of_another_shape_than_the_logits_are_refused(shape):
         token_losses(logits, torch.zeros(shape, dtype=torch.long))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_an_empty_batch_is_refused():
     with pytest.raises(ValueError, match=r"and there is one: got logits \(0, 5, 7\) and target \(0, 5\)"):
         token_losses(torch.zeros(0, 5, 7), torch.zeros(0, 5, dtype=torch.long))
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_batch_of_padding_alone_is_refused():
     with pytest.raises(ValueError, match=r"at least one real token: all of \(3, 5\) are padding, 0\. Drop the batch"):
         summed_loss(torch.zeros(3, 5, 7), torch.zeros(3, 5, dtype=torch.long), padding=0)

@@ -50,7 +50,7 @@ def test_stepped_once_an_epoch_for_a_tenth_of_its_length_the_cosine_hardly_falls
     assert cosine_schedule(10, peak=1.0, warmup=0, total=100) == pytest.approx(0.9755, abs=1e-4)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -64,7 +64,7 @@ def test_a_number_below_one_is_refused(arguments, named):
         warmup_schedule(*arguments)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     "changes",
     [{"step": 0}, {"warmup": -1}, {"warmup": 10}, {"floor": -0.1}, {"floor": 2.0}, {"total": 0}],
@@ -77,7 +77,7 @@ def test_numbers_out_of_order_are_refused(changes):
         cosine_schedule(**arguments)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_lambda_lr_refuses_an_optimiser_whose_rate_would_multiply_the_schedule():
     optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.001)
     with pytest.raises(ValueError, match=r"got lr=\[0\.001\]\. Make the optimiser with lr=1\.0"):

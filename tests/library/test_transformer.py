@@ -19,7 +19,7 @@ SCHEMES = ["none", "sinusoidal", "learned", "rope", "alibi", "t5", "transformer-
 LENGTHS, SOURCE_LENGTHS = [T, 4, 1], [T_K, 2, 5]
 each_scheme = pytest.mark.parametrize("position", SCHEMES)
 each_model = pytest.mark.parametrize("model", [Transformer, DecoderOnly, EncoderOnly])
-reader = pytest.mark.usefixtures("as_a_reader")
+reader = pytest.mark.usefixtures("shape_checks_off")
 
 
 def config(**changes):
@@ -155,7 +155,7 @@ def test_every_vector_of_an_encoder_only_model_depends_on_all_real_tokens(positi
 
 
 CHUNKS = [[1] * T, [3, 1, 1, 2], [T - 1, 1]]  # token by token; a prompt, then chunks; a long prompt, then one
-GROUPED = {"n_kv_heads": 2, "order": "pre", "norm": "rms", "activation": "swiglu", "tied": False, "kernel": "formula"}
+GROUPED = {"n_kv_heads": 2, "order": "pre", "norm": "rms", "activation": "swiglu", "tied": False, "kernel": "reference"}
 
 
 @pytest.mark.parametrize("changes", [{}, GROUPED], ids=["2017", "grouped"])
@@ -235,7 +235,7 @@ def test_what_fills_the_padding_does_not_matter(position, filler):
     assert not torch.allclose(model(filled, target), model(source, target))
 
 
-@pytest.mark.parametrize("kernel", ["formula", "fused"])
+@pytest.mark.parametrize("kernel", ["reference", "sdpa"])
 @each_model
 def test_a_sequence_that_is_all_padding_gives_finite_numbers_and_gradients(model, kernel):
     built = make(model, kernel=kernel).train()
@@ -316,7 +316,7 @@ def test_every_choice_reaches_every_layer(model):
             n_kv_heads=3,
             bias=False,
             eps=0.5,
-            kernel="formula",
+            kernel="reference",
             dropout=0.25,
         )
     )
@@ -324,7 +324,7 @@ def test_every_choice_reaches_every_layer(model):
     assert len(layers) == SIZES["n_layers"] * (2 if model is Transformer else 1)
     for layer in layers:
         attention = layer.self_attention if isinstance(layer, DecoderLayer) else layer.attention
-        assert (attention.n_heads, attention.n_kv_heads, attention.kernel) == (6, 3, "formula")
+        assert (attention.n_heads, attention.n_kv_heads, attention.kernel) == (6, 3, "reference")
         assert (layer.order, layer.norm_1.eps, layer.dropout.p) == ("pre", 0.5, 0.25)
         assert layer.feed_forward.w_gate.weight.shape == (11, 12)
         assert layer.feed_forward.w_gate.bias is None

@@ -1,28 +1,25 @@
 """The mock interview in a real browser: drawn, asked, rated and reported, by keyboard alone, and what it keeps."""
 
 import gzip
-import importlib
 import re
 from dataclasses import asdict
 
 import pytest
 
+from companion.book.questions import read_book
 from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser
-PLACE = "book/mock-interview.html"
+PLACE = "book/interview/mock-interview.html"
 KEY = "transformers-tested"
 WORDS = ["No answer", "A part of it", "Right, with gaps", "Right and complete"]
 MOST_BYTES = 240_000
 
 
 @pytest.fixture(scope="module")
-def stored(site):
+def stored():
     """The questions of the book by name."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(site.parents[1] / "book" / "extensions"))
-        found = importlib.import_module("questions").read_book(site.parents[1] / "book")
-    return {question.name: asdict(question) for question in found}
+    return {question.name: asdict(question) for question in read_book()}
 
 
 @pytest.fixture
@@ -120,10 +117,12 @@ def test_each_question_links_to_its_place_in_a_chapter_and_to_its_evidence(site,
         name = re.search(r'data-name="([\w-]+)"', box)[1]
         evidence = box.split('data-part="evidence"')[1].split("</ul>")[0]
         links = re.findall(r'href="([\w./-]*)#([\w-]+)"', evidence)
-        assert links[0] == (f"{stored[name]['chapter']}.html", name)
+        here = (site / PLACE).parent
+        assert (here / links[0][0]).resolve() == (site / "book" / f"{stored[name]['page']}.html").resolve()
+        assert links[0][1] == name
         assert len(links) == 1 + len(stored[name]["evidence"])
         for page, anchor in links:
-            assert f'id="{anchor}"' in (site / "book" / page).read_text("utf8"), (name, anchor)
+            assert f'id="{anchor}"' in (here / page).read_text("utf8"), (name, anchor)
 
 
 def test_the_page_is_small_and_no_formula_is_set_before_its_question_is_shown(mock, site, settle):

@@ -7,7 +7,7 @@ import pytest
 from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser
-PLACE = "book/mock-interview.html"
+PLACE = "book/interview/mock-interview.html"
 NOW = 1_800_000_000
 DAY = "2026-01-{:02d}T10:00:00.000Z"
 
@@ -212,7 +212,7 @@ def test_a_coding_round_is_drawn_timed_rated_resumed_and_reported_by_keyboard(mo
     link = mock.get_attribute(f"{stage} a", "href")
     page, anchor = link.split("#")
     assert anchor.startswith("exr-")
-    assert f'id="{anchor}"' in (site / "book" / page).read_text("utf8")
+    assert f'id="{anchor}"' in ((site / PLACE).parent / page).read_text("utf8")
     assert mock.get_attribute(f"{stage} a", "target") == "_blank"
     minutes = int(mock.inner_text(f"{stage} .mock-badges span:last-child").split()[0])
     press(mock, "Start the clock", stage)
@@ -279,8 +279,8 @@ def test_without_javascript_every_drill_is_a_link(browser, site):
     assert tab.locator(".coding-drill a").first.is_visible() is True
     tab.close()
     text = (site / PLACE).read_text("utf8").split("coding-lists")[1]
-    links = re.findall(r'class="coding-drill[^>]*>\s*<p>.*?href="([\w-]+\.html)#(exr-[\w-]+)"', text, re.DOTALL)
+    links = re.findall(r'class="coding-drill[^>]*>\s*<p>.*?href="([\w./-]+\.html)#(exr-[\w-]+)"', text, re.DOTALL)
     assert len(links) == text.count("coding-drill ") + text.count('coding-drill"') > 50
     for page, anchor in links:
-        assert f'id="{anchor}"' in (site / "book" / page).read_text("utf8"), anchor
+        assert f'id="{anchor}"' in ((site / PLACE).parent / page).read_text("utf8"), anchor
     context.close()

@@ -9,7 +9,7 @@ import pytest
 from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser
-PLACE = "book/progress.html"
+PLACE = "book/interview/progress.html"
 SHARED = ("vocabulary.js", "util.js", "dom.js", "store.js", "practice.js")
 SCRIPTS = (*SHARED, "progress-file.js", "progress.js")
 AT = "2026-01-01T00:00:00.000Z"
@@ -25,7 +25,7 @@ def clean(page, server):
         page.wait_for_selector(ready)
         return page
 
-    go("progress.html").evaluate("() => store.erase()")
+    go("interview/progress.html").evaluate("() => store.erase()")
     yield go
     page.evaluate("() => store.erase()")
 
@@ -109,7 +109,7 @@ def test_without_javascript_everything_is_counted_and_linked(browser, server, si
 
 def test_a_question_is_rated_by_keyboard_and_the_mock_interview_and_the_index_know_it(clean):
     page = clean(
-        "questions-inference.html", "details.interview-question .question-mark:not(:empty), .interview-question"
+        "inference/questions.html", "details.interview-question .question-mark:not(:empty), .interview-question"
     )
     first = page.locator("details.interview-question").first
     name = first.get_attribute("id")
@@ -149,12 +149,12 @@ def test_a_question_is_rated_by_keyboard_and_the_mock_interview_and_the_index_kn
     other.locator("summary").click()
     other.get_by_label("0: No answer").check()
 
-    clean("mock-interview.html", ".mock-form")
+    clean("interview/mock-interview.html", ".mock-form")
     assert "You have rated 2 of" in page.inner_text(".mock-stage")
     page.select_option("[name=pool]", "weak")
     assert page.inner_text(".mock-told") == "1 question to draw from."
 
-    clean("interview.html", ".question-filter")
+    clean("interview/index.html", ".question-filter")
     entry = page.locator(f".question-entry:has(a[href$='#{name}'])")
     assert entry.locator(".question-mark").inner_text() == "✓ rated 3: right and complete"
     total = page.locator(".question-entry").count()
@@ -165,11 +165,11 @@ def test_a_question_is_rated_by_keyboard_and_the_mock_interview_and_the_index_kn
     assert (shown["weak"], shown["good"], len(shown["new"])) == ([f"#{second}"], [f"#{name}"], total - 2)
     page.focus(".question-random")
     page.keyboard.press("Enter")
-    page.wait_for_url(f"**/questions-inference.html#{name}")
+    page.wait_for_url(f"**/inference/questions.html#{name}")
 
 
 def test_a_question_at_random_may_be_any_of_those_that_fit(clean):
-    page = clean("interview.html", ".question-filter")
+    page = clean("interview/index.html", ".question-filter")
     page.select_option("#question-filter-topic", "Inference")
     drawn = page.evaluate(
         """() => {
@@ -197,7 +197,7 @@ def test_a_question_at_random_may_be_any_of_those_that_fit(clean):
 
 
 def test_the_page_counts_advises_and_lists_what_is_missing(clean):
-    page = clean("progress.html")
+    page = clean("interview/progress.html")
     topics = page.locator(".progress-topic").evaluate_all("all => all.map((one) => one.dataset.topic)")
     first, second, *_ = topics
     advice = page.locator(".progress-next")
@@ -277,7 +277,7 @@ def test_the_page_counts_advises_and_lists_what_is_missing(clean):
 
 
 def test_drills_come_from_the_file_of_the_notebooks_and_stay_solved(clean):
-    page = clean("progress.html")
+    page = clean("interview/progress.html")
     one, two, three = missing(page, "attention")[-3:]
     said = give(page, {"exercises": {one: "solved", two: "tried", three: "open", "of-another-book": "solved"}})
     assert said == (
@@ -302,14 +302,14 @@ def test_drills_come_from_the_file_of_the_notebooks_and_stay_solved(clean):
 
 
 def test_a_file_that_is_not_ours_changes_nothing(clean):
-    page = clean("progress.html")
+    page = clean("interview/progress.html")
     keep(page, quiz={"items": {}, "exam": None, "mark": 1})
     assert "does not hold progress" in give(page, '{"cells": []}')
     assert page.evaluate("() => [store.read('quiz').mark, store.read('cards')]") == [1, {}]
 
 
 def test_progress_goes_out_to_a_file_and_comes_back(clean, tmp_path):
-    page = clean("progress.html")
+    page = clean("interview/progress.html")
     topic = "attention"
     item = next(name for name in missing(page, topic) if name.startswith("quiz-"))
     keep(page, quiz={"items": {item: {"tries": 1, "right": True, "at": AT}}, "exam": None})
@@ -345,7 +345,7 @@ def test_progress_goes_out_to_a_file_and_comes_back(clean, tmp_path):
 
 
 def test_steps_of_a_plan_are_ticked_and_what_is_left_is_counted(clean):
-    page = clean("interview.html", ".plan-told:not(:empty)")
+    page = clean("interview/index.html", ".plan-told:not(:empty)")
     tables = page.locator("table.study-plan")
     assert tables.count() == 3
     told = page.locator(".plan-told")
@@ -374,18 +374,18 @@ def test_steps_of_a_plan_are_ticked_and_what_is_left_is_counted(clean):
 
 
 def test_after_coming_back_controls_and_content_agree(clean):
-    page = clean("quiz.html", ".quiz-desk[data-ready]")
+    page = clean("interview/quiz.html", ".quiz-desk[data-ready]")
     page.select_option("#quiz-topic", "training")
     page.select_option("#quiz-level", "3")
     hard = page.inner_text(".quiz-filters .quiz-said")
-    page = clean("interview.html", ".plan-told:not(:empty)")
+    page = clean("interview/index.html", ".plan-told:not(:empty)")
     page.select_option("#question-filter-level", "hard")
     said = page.inner_text(".question-said")
     page.locator(".study-plan").first.get_by_role("checkbox").first.check()
-    page = clean("mock-interview.html", ".coding-form")
+    page = clean("interview/mock-interview.html", ".coding-form")
     page.get_by_role("button", name="None of the topics", exact=True).click()
     page.get_by_role("button", name="None of the topics of drills").click()
-    page = clean("progress.html")
+    page = clean("interview/progress.html")
     page.evaluate("() => store.erase()")
     page.go_back(wait_until="load")
     page.wait_for_selector(".coding-form")
@@ -433,7 +433,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(contexts, server, settle, them
     page.get_by_role("button", name="Erase it…").click()
     assert not page.evaluate(outside)
     assert not axe_faults(page, ".bd-article")
-    page.goto(f"{server}/book/interview.html")
+    page.goto(f"{server}/book/interview/index.html")
     page.wait_for_selector(".plan-told:not(:empty)")
     settle(page)
     assert not page.evaluate(outside)
@@ -459,7 +459,7 @@ def test_it_works_from_a_folder_and_where_storage_is_refused(browser, site):
     page = context.new_page()
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto((site / "book" / "questions-inference.html").as_uri())
+    page.goto((site / "book" / "inference/questions.html").as_uri())
     first = page.locator("details.interview-question").first
     first.locator("summary").click()
     first.get_by_label("0: No answer").check()
@@ -469,7 +469,7 @@ def test_it_works_from_a_folder_and_where_storage_is_refused(browser, site):
     assert not errors
     refusing = context.new_page()
     refusing.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full'); };")
-    refusing.goto((site / "book" / "questions-inference.html").as_uri())
+    refusing.goto((site / "book" / "inference/questions.html").as_uri())
     first = refusing.locator("details.interview-question").first
     first.locator("summary").click()
     first.get_by_label("2: Right, with gaps").check()

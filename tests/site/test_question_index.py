@@ -1,5 +1,6 @@
 """The index of all questions in a browser: the filter by keyboard, its words, and the plain list without JavaScript."""
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from tests.site.accessibility import axe_faults
 
-PLACE = "book/interview.html"
+PLACE = "book/interview/index.html"
 SHOWN = "() => [...document.querySelectorAll('.question-entry')].filter((e) => e.checkVisibility()).length"
 pytestmark = pytest.mark.browser
 
@@ -28,9 +29,10 @@ def said(page: object) -> str:
 
 def test_every_question_of_the_book_is_listed_and_linked_once(site: Path, index: object) -> None:
     links = index.eval_on_selector_all(".question-entry a", "links => links.map((a) => a.getAttribute('href'))")
+    here = site / PLACE
     there = {
-        f"{path.name}#{name}" if path.name != "interview.html" else f"#{name}"
-        for path in (site / "book").glob("*.html")
+        f"#{name}" if path == here else f"{os.path.relpath(path, here.parent)}#{name}"
+        for path in (site / "book").rglob("*.html")
         for name in re.findall(r'<details class="interview-question"[^>]* id="(q-[\w-]+)"', path.read_text("utf8"))
     }
     assert len(links) == len(set(links))

@@ -2,21 +2,20 @@
 
 import contextlib
 import gzip
-import importlib.util
 import json
 import math
 import re
-import sys
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
 
+from companion.book.quiz import read_quiz
 from tests.site.accessibility import axe_faults
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
-NAME = "book/quiz.html"
+NAME = "book/interview/quiz.html"
 HEIGHTS = {1440: 900, 390: 844, 360: 800}
 SCRIPTS = (
     *("vocabulary.js", "util.js", "dom.js", "store.js", "practice.js"),
@@ -27,12 +26,7 @@ SCRIPTS = (
 @pytest.fixture(scope="module")
 def items():
     """The items by id, read as the build reads them."""
-    path = ROOT / "book" / "extensions" / "quiz.py"
-    spec = importlib.util.spec_from_file_location("loaded_quiz_reader", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return {item.id: item for item in module.read_quiz(ROOT / "book" / "quiz")}
+    return {item.id: item for item in read_quiz()}
 
 
 @contextlib.contextmanager

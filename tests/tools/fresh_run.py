@@ -24,7 +24,7 @@ from nbval.plugin import IPyNbFile
 from PIL import Image
 
 from companion.book import notebooks, toc
-from companion.book.notebooks import WIDGET_STATE, WIDGET_VIEW
+from companion.book.stable import WIDGET_STATE, WIDGET_VIEW
 
 MOST_DIFFERENCE = 2.0  # of 255, mean over a picture: another processor rounds an edge's shade otherwise, no more
 NAME = "the notebook is what its source gives"

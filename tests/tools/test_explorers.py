@@ -141,7 +141,7 @@ def test_masked_entries_and_ordinary_words_pass():
     assert '"x":[null,0.5,true,"Nan","nan bread"]' in place
 
 
-@pytest.mark.usefixtures("as_a_reader")  # the application here is not one of Sphinx
+@pytest.mark.usefixtures("shape_checks_off")  # the application here is not one of Sphinx
 def test_a_page_without_a_figure_leaves_no_script_of_an_earlier_build(tmp_path):
     class App:
         builder = type("Builder", (), {"format": "html"})

@@ -14,7 +14,7 @@ def test_a_number_is_printed_under_its_name(capsys):
     assert capsys.readouterr().out == "kv-7b = 2 GiB\nvit-tokens-224 = 197\nbig-1 = 1,234,567\n"
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

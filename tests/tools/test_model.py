@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from companion.book.entries import cells, entries, read_once
-from companion.book.model import CLAIM, DRILL, FORMULA, ITEMS, LEVELS, QUESTION, TIERS, Card, check, refuse_doubles
+from companion.book.model import LEVELS, TIERS, Card
+from companion.book.schemas import CLAIM, DRILL, FORMULA, ITEMS, QUESTION, check, refuse_doubles
 
 ROOT = Path(__file__).parents[2]
 GOOD = {"id": "a-b", "claim": "C.", "verdict": "holds", "kind": "math", "documents": 2, "evidence": "E."}

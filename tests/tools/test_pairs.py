@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from companion.book import colab, notebooks, toc
+from companion.book import colab, notebooks, stable, toc
 
 BOOK = Path(__file__).parents[2] / "book"
 MOST_LINES = 15
@@ -110,7 +110,7 @@ def test_every_cell_was_run_in_order_and_none_raised(chapter):
 
 def test_code_cells_have_their_form(chapter, monkeypatch):
     monkeypatch.delenv("BOOK_REPOSITORY", raising=False)
-    assert form_problems(read(chapter), colab.colab_cell()) == []
+    assert form_problems(read(chapter), colab.colab_cell(colab.repository())) == []
 
 
 def test_a_notebook_is_written_as_the_script_writes_it(chapter):
@@ -281,12 +281,12 @@ def test_widgets_are_numbered_in_order_of_appearance_whatever_their_ids():
             layout: {"model_name": "LayoutModel", "state": {"_view_name": "LayoutView", "width": None, "flex": "1"}},
             view: {"model_name": "AnyModel", "state": {"layout": f"IPY_MODEL_{layout}", "step": None}},
         }
-        widgets = {notebooks.WIDGET_STATE: {"state": models}}
+        widgets = {stable.WIDGET_STATE: {"state": models}}
         return notebooks.stable(new.new_notebook(cells=[cell], metadata={"widgets": widgets}), "a_chapter")
 
     one, two = run("a" * 32, "b" * 32), run("f" * 32, "0" * 31 + "c")
     assert json.dumps(one) == json.dumps(two)
-    state = one.metadata.widgets[notebooks.WIDGET_STATE].state
+    state = one.metadata.widgets[stable.WIDGET_STATE].state
     assert list(state) == ["0" * 32, "0" * 31 + "1"]
     assert state["0" * 32].state == {"layout": f"IPY_MODEL_{'0' * 31}1", "step": None}
     assert state["0" * 31 + "1"].state == {"_view_name": "LayoutView", "flex": "1"}
@@ -298,7 +298,7 @@ def test_text_printed_in_pieces_is_one_output():
     pieces = [("stdout", "a\n"), ("stderr", "!\n"), ("stdout", "b\n")]
     outputs = [new.new_output("stream", name=name, text=text) for name, text in pieces]
     shown = new.new_output("display_data", {"text/plain": "figure"})
-    merged = notebooks._merge_streams([*outputs, shown, outputs[0]])
+    merged = stable._merge_streams([*outputs, shown, outputs[0]])
     assert [output.get("text", "figure") for output in merged] == ["a\nb\n", "!\n", "figure", "a\n"]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from companion.book import stable
 from companion.book.site.live_lab import addresses
 from tests.tools.small import SmallBook, notebook
 
@@ -261,5 +262,5 @@ def test_of_a_live_lab_the_text_is_stored_and_no_model(maker):
 
 def test_a_figure_beside_a_live_lab_keeps_its_models(maker):
     stored = maker.stable(live_notebook(other=True), "lab")
-    assert len(stored.metadata.widgets[maker.WIDGET_STATE].state) == 2
-    assert list(stored.cells[1].outputs[0].data) == [maker.WIDGET_VIEW, "text/plain"]
+    assert len(stored.metadata.widgets[stable.WIDGET_STATE].state) == 2
+    assert list(stored.cells[1].outputs[0].data) == [stable.WIDGET_VIEW, "text/plain"]

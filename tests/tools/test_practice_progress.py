@@ -10,6 +10,7 @@ from companion.book import drills as tool
 from companion.book.drills import read_drills
 from companion.book.topics import TOPICS
 from companion.book.vocabulary import vocabulary_script
+from companion.practice import listing
 from tests.tools.small import SmallBook, notebook, plain
 
 ROOT = Path(__file__).parents[2]
@@ -200,16 +201,16 @@ def test_what_cannot_be_counted_is_an_error_of_the_build(tmp_path, change, messa
     assert message in "\n".join(small(tmp_path, **change).warnings())
 
 
-def test_the_file_of_drills_is_that_of_the_package(tmp_path):
+def test_the_file_of_drills_is_that_of_the_package(tmp_path, capsys):
     stored = ROOT / tool.DRILLS
-    assert stored.read_text("utf8") == tool.drills_text(), "run `make notebooks`"
+    assert stored.read_text("utf8") == listing.listing(), "run `make notebooks`"
     stale = tmp_path / "drills.json"
     stale.write_text("[]", "utf8")
-    with pytest.raises(ValueError, match="run `make notebooks`"):
-        tool.write_drills(stale, check=True)
+    assert listing.main(["--check", "--file", str(stale)]) == 1
+    assert "run `make notebooks`" in capsys.readouterr().err
     assert stale.read_text("utf8") == "[]"
-    assert tool.write_drills(stale) == "written"
-    assert tool.write_drills(stale, check=True) == "unchanged"
+    assert listing.main(["--file", str(stale)]) == 0
+    assert listing.main(["--check", "--file", str(stale)]) == 0
     assert stale.read_bytes() == stored.read_bytes()
 
 

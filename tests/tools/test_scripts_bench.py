@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from companion.attention import attention
-from companion.book.check import ledger
+from companion.book.claims import read_ledger
 from companion.config import ModelConfig
 from companion.efficient import tiled_attention
 from companion.measure import Row, device_name, load, save
@@ -133,7 +133,7 @@ def test_a_training_step_changes_both_models_and_they_are_of_one_size(bench, mon
     assert options["device"] == "cpu"
 
 
-@pytest.mark.parametrize("kernel", ["formula", "fused"])
+@pytest.mark.parametrize("kernel", ["reference", "sdpa"])
 def test_a_multi_head_step_takes_every_gradient_anew(bench, monkeypatch, kernel):
     layers = []
     for name, owner in (("MultiHeadAttention", bench), ("MultiheadAttention", bench.nn)):
@@ -216,10 +216,10 @@ def test_memory_is_counted_forward_and_backward_and_after_a_first_call_on_a_gpu(
 def test_the_rows_are_the_promises_and_on_a_gpu_only_memory_has_a_bar(bench):
     bars = {name: made.bound for name, (_, made) in bench.rows().items()}
     assert bars == {
-        "multi-head 4 x 256 fused": {"at_most": 0.95},
-        "multi-head 4 x 256 formula": {"at_most": 1.05},
-        "multi-head 1 x 2048 fused": {"at_most": 1.05},
-        "multi-head 1 x 2048 formula": {"at_most": 2.4},
+        "multi-head 4 x 256 sdpa": {"at_most": 0.95},
+        "multi-head 4 x 256 reference": {"at_most": 1.05},
+        "multi-head 1 x 2048 sdpa": {"at_most": 1.05},
+        "multi-head 1 x 2048 reference": {"at_most": 2.4},
         "decoder training": {"at_most": 0.9},
         "decoding": {"at_least": 8.0},
         "tiled memory": {"at_least": 50.0},
@@ -235,7 +235,7 @@ def test_each_row_measures_what_its_settings_say(bench, monkeypatch):
     for name, (take, made) in bench.rows().items():
         if name.startswith("multi-head"):
             take("cpu")
-            assert asked[-1] == ("cpu", made.settings["batch"], made.settings["t"], made.settings["kernel"])
+            assert asked[-1] == ("cpu", made.settings["batch"], made.settings["t"], name.rpartition(" ")[2])
     assert len(set(asked)) == 4
 
 
@@ -356,8 +356,8 @@ def test_the_installed_package_brings_the_measurements_and_the_ledger(tmp_path):
     """The layout that pyproject.toml gives the wheel, far from the checkout."""
     targets = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]
     checkout, site = tmp_path / "checkout", tmp_path / "site"
-    for part in ("companion", "book"):
-        shutil.copytree(ROOT / part, checkout / part, ignore=shutil.ignore_patterns("__pycache__", "*.ipynb"))
+    shutil.copytree(ROOT / "companion", checkout / "companion", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "_toc.yml", checkout)
     save(checkout / "measurements", "speed", "scripts/bench.py", [Row("speed", "ratio", [0.5])])
     for package in targets["wheel"]["packages"]:
         shutil.copytree(checkout / package, site / package)
@@ -367,7 +367,7 @@ def test_the_installed_package_brings_the_measurements_and_the_ledger(tmp_path):
         "import companion, companion.book.check, companion.measure\n"
         "print(companion.__file__)\n"
         "print(companion.measure.load('speed'))\n"
-        "print(len(companion.book.check.ledger()))\n"
+        "print(len(companion.book.claims.read_ledger().claims))\n"
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(site)}, capture_output=True, text=True)
@@ -375,7 +375,7 @@ def test_the_installed_package_brings_the_measurements_and_the_ledger(tmp_path):
     where, found, claims = done.stdout.splitlines()
     assert Path(where).is_relative_to(site)
     assert found == str({device_name(): [Row("speed", "ratio", [0.5])]})
-    assert int(claims) == len(ledger())
+    assert int(claims) == len(read_ledger().claims)
 
 
 def test_what_the_wheel_takes_from_outside_the_package_is_in_the_sdist_too():

@@ -29,7 +29,7 @@ def test_every_layer_gives_its_float64_result_in_every_precision(dtype):
             failed[str(case)] = errors
         layers.add(case.layer)
     assert failed == {}
-    assert {"attention", "kernel formula", "kernel fused", "cached decoding", "tiled attention"} < layers
+    assert {"attention", "kernel reference", "kernel sdpa", "cached decoding", "tiled attention"} < layers
 
 
 def test_no_two_cases_have_one_name():
@@ -136,7 +136,7 @@ def test_float32_is_full_inside_and_as_before_outside():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kernel", ["formula", "fused"])
+@pytest.mark.parametrize("kernel", ["reference", "sdpa"])
 def test_a_query_that_may_look_at_no_key_gets_zero(kernel, dtype):
     rows = precision.hidden_rows(kernel, "cpu", precision.DTYPES[dtype])
     assert rows.shape == (2, 2, 6, 32)

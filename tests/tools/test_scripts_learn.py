@@ -1,27 +1,19 @@
 """`scripts/learn.py`: a small run learns to copy, finished runs are kept, and the rows say what counted."""
 
 import dataclasses
-import importlib.util
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
 from companion.measure import load
 from companion.tasks import copy_task
+from scripts import learn
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "learn.py"
 
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def script():
-    spec = importlib.util.spec_from_file_location("learn", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    return learn
 
 
 def sequences(train, test, seed):

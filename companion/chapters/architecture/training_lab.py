@@ -16,7 +16,16 @@ from torch import Tensor
 
 from companion import generate, interpret, plots, tasks
 from companion.config import toy
-from companion.training import Batches, Trainer, cosine_schedule, evaluating, moved, pairs_batch, pairs_loss, paper_adam
+from companion.training import (
+    Batches,
+    Trainer,
+    cosine_schedule,
+    evaluating,
+    pairs_batch,
+    paper_adam,
+    seq2seq_loss,
+    to_device,
+)
 from companion.transformer import Transformer
 
 __all__ = ["TrainingLab"]
@@ -127,7 +136,7 @@ class TrainingLab(ipywidgets.VBox):
         rate = functools.partial(cosine_schedule, peak=given["rate"], warmup=steps // 5, total=steps)
         batches = Batches(self.items, pairs_batch, tokens=1250, seed=seed)
         adam = paper_adam(model.parameters())
-        self.trainer = Trainer(model, pairs_loss(padding=0), batches, optimizer=adam, schedule=rate, clip=1.0)
+        self.trainer = Trainer(model, seq2seq_loss(padding=0), batches, optimizer=adam, schedule=rate, clip=1.0)
         self.progress.max = steps
         self._count()
 
@@ -201,7 +210,7 @@ class TrainingLab(ipywidgets.VBox):
 
     def translations(self) -> list[list[str]]:
         """Translate the unseen sentences greedily."""
-        batch, model = moved(self.unseen, self.device), self.trainer.model
+        batch, model = to_device(self.unseen, self.device), self.trainer.model
         start = torch.full((len(self.test), 1), self.start, device=self.device)
         given = {"source": batch.source, "source_lengths": batch.source_lengths}
         with evaluating(model):
@@ -209,7 +218,7 @@ class TrainingLab(ipywidgets.VBox):
 
     def weights(self) -> Float[Tensor, "t_q t_k"]:
         """Give the cross-attention of the last layer, the mean of its heads, for the sentence of the map."""
-        k, batch, model = self.sentence, moved(self.unseen, self.device), self.trainer.model
+        k, batch, model = self.sentence, to_device(self.unseen, self.device), self.trainer.model
         source = batch.source[k : k + 1, : batch.source_lengths[k]]
         with evaluating(model), interpret.record(model) as found:
             model(source, batch.target[k : k + 1, : batch.target_lengths[k] - 1])

@@ -79,7 +79,7 @@ def test_the_first_number_is_where_it_was_given():
         (X, [1, 0], r"two tokens are real: got \[1, 0\]. Give one number a sentence"),
     ],
 )
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_the_norms_refuse_what_they_cannot_show(x, lengths, rule):
     with pytest.raises(ValueError, match=rule):
         NormExplorer(x, lengths)

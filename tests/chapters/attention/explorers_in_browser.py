@@ -19,7 +19,7 @@ def check_walk(root, values):
     padding = masks.padding([values["length"]], t_k)[0]
     built = {"none": None, "padding": padding}
     if t_q <= t_k:
-        built |= {"causal": masks.causal(t_q, t_k), "both": masks.joint(masks.causal(t_q, t_k), padding)}
+        built |= {"causal": masks.causal(t_q, t_k), "both": masks.and_masks(masks.causal(t_q, t_k), padding)}
     stops, wanted = [], []
     for (name, mask), scaled in itertools.product(built.items(), (True, False)):
         scale = 1 / math.sqrt(q.shape[1]) if scaled else 1.0

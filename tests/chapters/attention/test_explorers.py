@@ -8,7 +8,7 @@ import torch
 from companion.attention import attention, attention_weights
 from companion.chapters.attention.explorers.softmax import MEASURES, SCALINGS, WIDTHS, scale_of, softmax_measures
 from companion.explorers import AttentionMap, AttentionWalk, MaskExplorer, ScalingExplorer, SoftmaxExplorer
-from companion.masks import causal, joint, padding, window
+from companion.masks import and_masks, causal, padding, window
 from tests.tools.traits import assert_takes_and_refuses
 
 QUERY, KEY = [[1.0, 0.0], [0.0, 2.0], [2.0, 1.0]], [[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
@@ -83,7 +83,7 @@ def test_the_scaling_explorer_refuses_what_no_control_offers(scaling, name, bad,
 @pytest.mark.parametrize("name", ["none", "causal", "padding", "both"])
 def test_the_walk_stores_what_the_package_computes(name, scaled):
     masks = {"none": None, "causal": causal(3), "padding": padding([2], 3)[0]}
-    mask = masks.get(name, joint(causal(3), padding([2], 3)[0]))
+    mask = masks.get(name, and_masks(causal(3), padding([2], 3)[0]))
     results = walk(length=2).results
     step = results["on" if scaled else "off"][name]
     q, k, v = tensor(QUERY), tensor(KEY), tensor(VALUE)
@@ -129,7 +129,7 @@ def test_a_walk_over_padding_alone_has_weights_of_zero():
         ),
     ],
 )
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_the_walk_refuses_what_it_cannot_show(changes, rule):
     with pytest.raises(ValueError, match=rule):
         walk(**changes)
@@ -216,7 +216,7 @@ def test_the_soft_lookup_gives_the_softmax_of_score_over_temperature(temperature
     torch.testing.assert_close(explorer.weights(), want, rtol=0, atol=1e-9)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_lookup_with_lists_of_different_length_is_refused():
     with pytest.raises(ValueError, match=r"one score and one value: got 2 keys, 3 scores and 2 values. Make the lists"):
         SoftmaxExplorer(["a", "b"], [0.0, 1.0, 2.0], [1.0, 2.0])
@@ -280,8 +280,8 @@ def test_the_map_refuses_an_example_or_a_head_that_is_not_there():
         ({"pattern": "every", "padded": False}, None),
         ({"pattern": "every", "length": 2}, padding([2], 5)),
         ({"pattern": "causal", "t_q": 3, "padded": False}, causal(3, 5)),
-        ({"pattern": "window", "size": 3, "length": 4}, joint(window(5, 3), padding([4], 5))),
-        ({"pattern": "causal", "t_q": 2, "t_k": 4, "length": 6}, joint(causal(2, 4), padding([4], 4))),
+        ({"pattern": "window", "size": 3, "length": 4}, and_masks(window(5, 3), padding([4], 5))),
+        ({"pattern": "causal", "t_q": 2, "t_k": 4, "length": 6}, and_masks(causal(2, 4), padding([4], 4))),
     ],
 )
 def test_the_mask_shown_is_that_of_the_package(traits, want):

@@ -65,7 +65,7 @@ def test_statements_are_cut_at_relations_outside_brackets():
     ]
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 @pytest.mark.parametrize(
     ("latex", "names", "message"),
     [
@@ -86,7 +86,7 @@ def test_what_has_no_value_is_refused(latex, names, message):
         evaluate(latex, names)
 
 
-@pytest.mark.usefixtures("as_a_reader")
+@pytest.mark.usefixtures("shape_checks_off")
 def test_a_statement_without_a_relation_is_refused():
     with pytest.raises(ValueError, match="a statement has one relation, such as =: got 'a \\+ b'"):
         statements(r"a + b")
@@ -112,7 +112,7 @@ def test_a_check_prints_what_it_found(capsys):
     )
 
 
-@pytest.mark.usefixtures("lines", "as_a_reader")
+@pytest.mark.usefixtures("lines", "shape_checks_off")
 @pytest.mark.parametrize(
     ("name", "wanted", "options", "kind", "message"),
     [

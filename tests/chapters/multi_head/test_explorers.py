@@ -16,7 +16,7 @@ EXAMPLE = {"title": "one", "query": "it", "keys": ["the", "cat", "it"], "weights
 @pytest.mark.parametrize(("n_heads", "n_kv_heads"), [(1, 1), (8, 8), (8, 2), (4, 1)])
 def test_the_sizes_are_those_of_a_layer(n_heads, n_kv_heads):
     shown = HeadSizes(d_model=64, n_heads=n_heads, n_kv_heads=n_kv_heads, t=128).numbers()
-    layer = MultiHeadAttention(64, n_heads, n_kv_heads=n_kv_heads, bias=False, kernel="formula")
+    layer = MultiHeadAttention(64, n_heads, n_kv_heads=n_kv_heads, bias=False, kernel="reference")
     x = torch.zeros(1, 128, 64)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         layer(x)

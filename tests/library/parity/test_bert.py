@@ -65,7 +65,7 @@ def theirs_config(activation):
     )
 
 
-def make_ours(activation, kernel="formula"):
+def make_ours(activation, kernel="reference"):
     return EncoderOnly(
         ModelConfig(
             vocab=VOCAB,
@@ -111,7 +111,7 @@ def assert_same_with_gradients(output, expected, pairs, upstream):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=ATOL)
 
 
-@pytest.mark.parametrize("kernel", ["formula", "fused"])
+@pytest.mark.parametrize("kernel", ["reference", "sdpa"])
 @pytest.mark.parametrize(("activation", "ours_called"), [("gelu", "gelu"), ("relu", "relu"), ("gelu_new", "gelu-tanh")])
 def test_hidden_states_and_gradients_equal_those_of_bert(randn, batch, activation, ours_called, kernel):
     theirs = BertModel(theirs_config(activation), add_pooling_layer=False).double()

@@ -36,7 +36,7 @@ from companion.transformer import DecoderOnly, EncoderOnly, Transformer
 
 BATCH, T, SOURCE = 3, 7, 5
 SMALL = ModelConfig(
-    vocab=11, d_model=16, n_layers=2, n_heads=4, d_ff=40, max_len=13, dropout=0.0, kernel="formula"
+    vocab=11, d_model=16, n_layers=2, n_heads=4, d_ff=40, max_len=13, dropout=0.0, kernel="reference"
 )  # sizes that all differ: a swapped one cannot pass
 CHANGES = {
     "2017": {},
@@ -205,7 +205,7 @@ def test_generation_costs_what_torch_counts_with_a_cache_and_without():
 
 @pytest.mark.parametrize("heads", [1, 2, 4])
 def test_the_flops_of_an_attention_are_those_that_torch_counts(heads):
-    layer = MultiHeadAttention(24, 4, n_kv_heads=heads, kernel="formula")
+    layer = MultiHeadAttention(24, 4, n_kv_heads=heads, kernel="reference")
     x, memory = torch.zeros(BATCH, T, 24), torch.zeros(BATCH, SOURCE, 24)
     assert attention_flops(BATCH, T, SOURCE, 24, kv_width=6 * heads) == counted_flops(lambda: layer(x, memory))
 
@@ -218,9 +218,9 @@ def test_the_flops_of_a_feed_forward_network_are_those_that_torch_counts(gated, 
 
 def test_the_flops_of_a_layer_are_those_that_torch_counts():
     x, memory = torch.zeros(BATCH, T, 16), torch.zeros(BATCH, SOURCE, 16)
-    encoder = EncoderLayer(16, 4, 40, kernel="formula")
+    encoder = EncoderLayer(16, 4, 40, kernel="reference")
     assert layer_flops(SMALL, BATCH, T).total == counted_flops(lambda: encoder(x))
-    decoder = DecoderLayer(16, 4, 40, kernel="formula")
+    decoder = DecoderLayer(16, 4, 40, kernel="reference")
     assert layer_flops(SMALL, BATCH, T, memory=SOURCE).total == counted_flops(lambda: decoder(x, memory))
 
 
@@ -243,7 +243,7 @@ def saved_bytes(model, run):
     return sum(x.untyped_storage().nbytes() for x in kept.values())
 
 
-@pytest.mark.parametrize("kernel", ["formula", "fused"])
+@pytest.mark.parametrize("kernel", ["reference", "sdpa"])
 @pytest.mark.parametrize("name", WITH_OTHER_ACTIVATIONS)
 @pytest.mark.parametrize("model", ["decoder-only", "encoder-only, segments", "encoder-decoder"])
 def test_the_activations_are_those_that_autograd_saves(model, name, kernel):
@@ -253,7 +253,7 @@ def test_the_activations_are_those_that_autograd_saves(model, name, kernel):
     assert activation_bytes(config, kind, BATCH, T, source=source) == saved_bytes(built, run)
 
 
-@pytest.mark.parametrize("kernel", ["formula", "fused"])
+@pytest.mark.parametrize("kernel", ["reference", "sdpa"])
 @pytest.mark.parametrize(("batch", "t", "source"), [(1, 1, 1), (1, 4, 1), (2, 1, 3)])
 @each_model
 def test_the_activations_are_right_for_one_sequence_and_for_one_position(model, batch, t, source, kernel):
@@ -263,7 +263,7 @@ def test_the_activations_are_right_for_one_sequence_and_for_one_position(model, 
     assert activation_bytes(config, kind, batch, t, source=source) == saved_bytes(built, run)
 
 
-@pytest.mark.parametrize("kernel", ["formula", "fused"])
+@pytest.mark.parametrize("kernel", ["reference", "sdpa"])
 def test_the_activations_take_the_bytes_of_their_dtype(kernel):
     config = replace(SMALL, kernel=kernel)
     model, run, _ = build(config, "encoder-only")

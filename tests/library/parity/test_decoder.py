@@ -69,7 +69,7 @@ def copy_weights(matched):
             their.copy_(torch.cat(our))
 
 
-def make_pair(randn, order, activation="relu", kernel="formula"):
+def make_pair(randn, order, activation="relu", kernel="reference"):
     ours = DecoderLayer(D, HEADS, FF, order=order, activation=activation, eps=EPS, dropout=0.0, kernel=kernel)
     theirs = nn.TransformerDecoderLayer(
         D,
@@ -124,7 +124,7 @@ def test_a_layer_equals_that_of_torch(randn, inputs, order, activation, padded):
 
 @pytest.mark.parametrize("order", ["post", "pre"])
 def test_the_fused_kernel_gives_the_same_layer(randn, inputs, order):
-    ours, theirs = make_pair(randn, order, kernel="fused")
+    ours, theirs = make_pair(randn, order, kernel="sdpa")
     output, expected = ours(*inputs, memory_mask=padding(LENGTHS)), run_theirs(theirs, *inputs, True)
     assert_same(ours, theirs, inputs, output, expected, decoder_pairs(theirs, ours), randn(BATCH, T, D))
 

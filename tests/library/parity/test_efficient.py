@@ -6,8 +6,8 @@ import torch.nn.functional as F
 
 from companion.attention import attention
 from companion.efficient import linear_attention, linear_attention_recurrent, tiled_attention, window_attention
+from companion.masks import and_masks, window
 from companion.masks import causal as causal_mask
-from companion.masks import joint, window
 
 BATCH, HEADS, T_Q, T_K, D_K, D_V = 2, 3, 5, 7, 11, 13  # all different: a swapped axis cannot pass
 ATOL = 1e-12  # float64 on numbers of unit size: four orders above the rounding, ten below a missing scale
@@ -61,7 +61,7 @@ def test_tiled_attention_equals_the_plain_one_under_every_mask(randn, random_mas
     mask = None if shape is None else random_mask(*shape)
     if mask is not None:
         mask[..., mask.shape[-2] // 2, :] = False
-    both = joint(mask, causal_mask(T_Q, T_K) if causal else None)
+    both = and_masks(mask, causal_mask(T_Q, T_K) if causal else None)
     assert_parity(
         lambda *qkv: tiled_attention(*qkv, mask, causal=causal, block=block),
         lambda *qkv: attention(*qkv, both),

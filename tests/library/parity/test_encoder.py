@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from companion.encoder import Encoder, EncoderLayer
-from companion.masks import causal, joint, padding
+from companion.masks import and_masks, causal, padding
 from companion.norm import LayerNorm
 
 BATCH, T, D, HEADS, FF, LAYERS = 2, 7, 15, 3, 11, 4  # all different, and so is d_k = 5
@@ -47,7 +47,7 @@ def pairs(theirs, ours):
 
 def make_pair(randn, order, activation="relu", bias=True):
     ours = EncoderLayer(
-        D, HEADS, FF, order=order, activation=activation, bias=bias, eps=EPS, dropout=0.0, kernel="formula"
+        D, HEADS, FF, order=order, activation=activation, bias=bias, eps=EPS, dropout=0.0, kernel="reference"
     )
     theirs = nn.TransformerEncoderLayer(
         D,
@@ -71,7 +71,7 @@ def make_pair(randn, order, activation="relu", bias=True):
 def make_masks(kind):
     """Return our mask, and torch's two, in which True hides."""
     lengths = [T, T - 3]
-    ours = joint(
+    ours = and_masks(
         causal(T) if kind in ("causal", "both") else None, padding(lengths) if kind in ("padding", "both") else None
     )
     theirs = {
@@ -116,7 +116,7 @@ def test_a_layer_without_biases_equals_that_of_torch(randn, order):
 @pytest.mark.parametrize("order", ["post", "pre"])
 def test_the_fused_kernel_gives_the_same_layer(randn, order):
     ours, theirs = make_pair(randn, order)
-    ours.attention.kernel = "fused"
+    ours.attention.kernel = "sdpa"
     x, upstream, (mask, hidden) = randn(BATCH, T, D, requires_grad=True), randn(BATCH, T, D), make_masks("padding")
     expected = theirs(x, src_key_padding_mask=hidden["padding"])
     assert_same(ours, theirs, x, ours(x, mask), expected, pairs(theirs, ours), upstream)

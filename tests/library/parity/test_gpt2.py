@@ -97,7 +97,7 @@ def models(randn, request):
     return ours, theirs
 
 
-@pytest.mark.parametrize("models", ["formula", "fused"], indirect=True)
+@pytest.mark.parametrize("models", ["reference", "sdpa"], indirect=True)
 def test_logits_and_gradients_equal_those_of_gpt2(randn, models):
     ours, theirs = models
     tokens = torch.randint(VOCAB, (BATCH, T), generator=torch.Generator().manual_seed(1))
@@ -111,7 +111,7 @@ def test_logits_and_gradients_equal_those_of_gpt2(randn, models):
         torch.testing.assert_close(joined([got[part] for part in our], transposed), theirs_, rtol=0, atol=ATOL)
 
 
-@pytest.mark.parametrize("models", ["formula", "fused"], indirect=True)
+@pytest.mark.parametrize("models", ["reference", "sdpa"], indirect=True)
 def test_decoding_with_the_cache_equals_that_of_gpt2(models):
     """A prompt of three tokens, then one at a time, each model with its own cache."""
     ours, theirs = models

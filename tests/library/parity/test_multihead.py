@@ -6,8 +6,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from companion.attention import attention, attention_weights
-from companion.masks import causal, joint, padding
-from companion.multihead import KERNELS, MultiHeadAttention, formula, fused, merge_heads, split_heads
+from companion.masks import and_masks, causal, padding
+from companion.multihead import KERNELS, MultiHeadAttention, merge_heads, reference, sdpa, split_heads
 from companion.positional import ALiBi, RotaryPosition, T5Bias, TransformerXLPosition
 
 BATCH, HEADS, D_K, T_Q, T_K, D_MEMORY, D_V = 2, 3, 4, 5, 7, 11, 13  # all different: a swapped axis cannot pass
@@ -44,7 +44,7 @@ def draw_mask(random_mask, shape):
 # The layer and torch's
 
 
-def twins(randn, *, d_memory=None, bias=True, kernel="fused"):
+def twins(randn, *, d_memory=None, bias=True, kernel="sdpa"):
     """Make torch's layer and ours with the same weights."""
     widths = {} if d_memory is None else {"kdim": d_memory, "vdim": d_memory}
     theirs = nn.MultiheadAttention(D_MODEL, HEADS, bias=bias, batch_first=True, dtype=torch.float64, **widths)
@@ -196,13 +196,13 @@ def test_a_kernel_equals_torchs_function(randn, random_mask, kernel, n_heads, n_
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("bias", [None, (T_Q, T_K), (6, 1, T_K), (1, 6, T_Q, T_K), (BATCH, 6, T_Q, T_K)], ids=str)
 @pytest.mark.parametrize("shape", [None, (T_Q, T_K), (BATCH, 1, 1, T_K)], ids=str)
-def test_the_fused_kernel_equals_the_formula(randn, random_mask, n_heads, n_kv_heads, is_causal, bias, shape):
+def test_the_sdpa_kernel_equals_the_reference(randn, random_mask, n_heads, n_kv_heads, is_causal, bias, shape):
     inputs, upstream = draw_heads(randn, n_heads, n_kv_heads), randn(BATCH, n_heads, T_Q, D_V)
     mask, added = draw_kernel_mask(random_mask, shape, True), [] if bias is None else [randn(*bias, requires_grad=True)]
     options = {"bias": added[0] if added else None, "causal": is_causal}
     got, want = (
         value_and_gradients(kernel(*inputs, mask, **options), [*inputs, *added], upstream)
-        for kernel in (fused, formula)
+        for kernel in (sdpa, reference)
     )
     all_close(got, want)
 
@@ -226,7 +226,7 @@ def test_grouped_queries_are_multi_head_attention_with_the_key_value_heads_repea
     """The gradient of a shared head is the sum over those that share it."""
     n_heads, repeats = 6, 6 // n_kv_heads
     grouped = MultiHeadAttention(D_MODEL, n_heads, n_kv_heads=n_kv_heads, d_k=D_K, d_v=D_V, kernel=kernel).double()
-    full = MultiHeadAttention(D_MODEL, n_heads, d_k=D_K, d_v=D_V, kernel="formula").double()
+    full = MultiHeadAttention(D_MODEL, n_heads, d_k=D_K, d_v=D_V, kernel="reference").double()
     redraw(grouped, randn)
     with torch.no_grad():
         for name, parameter in full.named_parameters():
@@ -280,7 +280,7 @@ SCHEMES = {
 @pytest.mark.parametrize("shape", [None, (BATCH, 1, T_K), (T_K, T_K)], ids=str)
 def test_with_a_position_scheme_both_kernels_agree(randn, random_mask, scheme, n_kv_heads, is_causal, shape):
     make = {"n_kv_heads": n_kv_heads, "d_k": D_K, "d_v": D_V, "position": SCHEMES[scheme](6, D_K)}
-    layers = [MultiHeadAttention(D_MODEL, 6, kernel=kernel, **make).double() for kernel in ("fused", "formula")]
+    layers = [MultiHeadAttention(D_MODEL, 6, kernel=kernel, **make).double() for kernel in ("sdpa", "reference")]
     redraw(layers[0], randn)
     layers[1].load_state_dict(layers[0].state_dict())
     x, upstream = randn(BATCH, T_K, D_MODEL, requires_grad=True), randn(BATCH, T_K, D_MODEL)
@@ -350,7 +350,7 @@ def test_one_head_without_projections_is_our_attention(bare, inputs, random_mask
 def test_a_key_padding_mask_is_the_negation_of_our_padding(bare, inputs):
     mask = padding([4, 6], T_K)
     close(attention(*inputs, mask), bare(*inputs, key_padding_mask=~mask[:, 0])[0])
-    both = joint(causal(T_Q, T_K), mask)
+    both = and_masks(causal(T_Q, T_K), mask)
     close(attention(*inputs, both), bare(*inputs, key_padding_mask=~mask[:, 0], attn_mask=~causal(T_Q, T_K))[0])
 
 

@@ -17,8 +17,8 @@ from companion.training import (
     cosine_schedule,
     lambda_lr,
     pairs_batch,
-    pairs_loss,
     paper_adam,
+    seq2seq_loss,
     smoothed_targets,
     summed_loss,
     token_losses,
@@ -192,7 +192,7 @@ def new_trainer(items, *, size, accumulate=1, smoothing=0.1, clip=0.5):
     model = Transformer(CONFIG, seed=3).double()
     return Trainer(
         model,
-        pairs_loss(padding=0, smoothing=smoothing),
+        seq2seq_loss(padding=0, smoothing=smoothing),
         Batches(items, pairs_batch, size=size, seed=5),
         optimizer=plain_sgd(model),
         schedule=functools.partial(warmup_schedule, d_model=12, warmup=3),
@@ -253,9 +253,9 @@ def test_a_mean_of_means_is_another_gradient():
     items = draw_pairs(16)
     exact = gradients_after_one_step(new_trainer(items, size=16, clip=None))
     trainer = new_trainer(items, size=4)
-    loss_of = pairs_loss(padding=0, smoothing=0.1)
+    loss_fn = seq2seq_loss(padding=0, smoothing=0.1)
     for rows in trainer.batches.plan:
-        (loss_of(trainer.model, pairs_batch([items[i] for i in rows])).mean / 4).backward()
+        (loss_fn(trainer.model, pairs_batch([items[i] for i in rows])).mean / 4).backward()
     off = [
         (parameter.grad - want).abs().max().item()
         for parameter, want in zip(trainer.model.parameters(), exact, strict=True)

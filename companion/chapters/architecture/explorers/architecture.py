@@ -16,7 +16,7 @@ from companion import cost
 from companion.config import ModelConfig
 from companion.cost import Kind
 from companion.explorers.base import Choice, Explorer, Numbers, Packed, Switch, Whole
-from companion.interpret import reaches
+from companion.interpret import depends_on
 from companion.seeding import seeded
 from companion.transformer import DecoderOnly, EncoderOnly, Transformer
 
@@ -248,6 +248,6 @@ def _reach(name: str, length: int) -> dict[str, list[str]]:
         keep("target", model.embedding)
         output = model(first, lengths=[length])
     return {
-        place: ["".join(map(str, row.int().tolist())) for row in reaches(output[0], x)[:, 0]]
+        place: ["".join(map(str, row.int().tolist())) for row in depends_on(output[0], x)[:, 0]]
         for place, x in read.items()
     }

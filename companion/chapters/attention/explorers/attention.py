@@ -15,7 +15,7 @@ from torch import Tensor
 
 from companion.attention import attention, attention_weights
 from companion.explorers.base import Choice, Explorer, Numbers, Switch, Whole, Words
-from companion.masks import causal, joint, padding
+from companion.masks import and_masks, causal, padding
 
 STAGES = ("scores", "scale", "mask", "softmax", "sum")
 MASKS = ("none", "causal", "padding", "both")
@@ -81,7 +81,7 @@ class AttentionWalk(Explorer):
         masks = {"none": None, "padding": padding([length], t_k)[0]}
         if t_q <= t_k:
             masks["causal"] = causal(t_q, t_k)
-            masks["both"] = joint(masks["causal"], masks["padding"])
+            masks["both"] = and_masks(masks["causal"], masks["padding"])
         elif mask in ("causal", "both"):
             raise ValueError(
                 f"a causal mask needs at least as many keys as queries: got {t_q} queries and {t_k} keys. "

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from companion.attention import attention_weights
 from companion.explorers.base import Choice, Explorer, Numbers, Switch, Whole
-from companion.masks import causal, joint, padding, window
+from companion.masks import and_masks, causal, padding, window
 
 
 class MaskExplorer(Explorer):
@@ -83,7 +83,7 @@ class MaskExplorer(Explorer):
         shapes = {"every": None, "causal": lambda: causal(self.t_q, self.t_k)}
         shapes["window"] = lambda: window(self.t_q, self.size, self.t_k)
         shape = shapes[self.pattern]
-        return joint(shape and shape(), padding([min(self.length, self.t_k)], self.t_k) if self.padded else None)
+        return and_masks(shape and shape(), padding([min(self.length, self.t_k)], self.t_k) if self.padded else None)
 
     def weights(self) -> Float[Tensor, "t_q t_k"]:
         """Compute the weights that the figure shows now, with the package.

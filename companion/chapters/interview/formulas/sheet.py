@@ -1,13 +1,12 @@
 """The formulas of ``formulas.yml``, and the check that a cell of the sheet makes. Page: book/interview/formulas."""
 
-import functools
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-import yaml
 
+from companion.book.formulas import read_formulas
 from companion.chapters.interview.formulas.latex import RELATIONS, plain, tokens, trace
 from companion.chapters.interview.formulas.values import Value, tensor
 
@@ -50,11 +49,9 @@ def statements(latex: str) -> list[tuple[str, str, str]]:
     return result
 
 
-@functools.cache
 def _sheet() -> dict[str, str]:
     """Read the formulas by id."""
-    path = Path(__file__).with_name("formulas.yml")
-    return {entry["id"]: entry["latex"] for entry in yaml.safe_load(path.read_text("utf8"))}
+    return {formula.id: formula.latex for formula in read_formulas(Path(__file__).with_name("formulas.yml"))}
 
 
 def check_formula(
