@@ -31,13 +31,13 @@ def test_that_fails():
 def root(monkeypatch, tmp_path):
     """Let the planter stand in a small tree of one module, one page and three tests."""
     root = tmp_path / "root"
-    for folder in ("companion", "tests/unit", "_build/html"):
+    for folder in ("companion", "tests/library", "_build/html"):
         (root / folder).mkdir(parents=True)
     (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\naddopts = ['-p', 'no:cacheprovider']\n")
     (root / "companion/__init__.py").touch()
     (root / "companion/module.py").write_text("def double(x):\n    return x * 2\n\n\nLIMIT = 10\n")
     (root / "_build/html/page.abc123.html").write_text(PAGE)
-    (root / "tests/unit/test_module.py").write_text(TEST)
+    (root / "tests/library/test_module.py").write_text(TEST)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # starts in a third of the time
     monkeypatch.setattr(planting, "ROOT", root)
     return root
@@ -48,7 +48,7 @@ def copy(root, tmp_path):
     return planting.Copy(planting.snapshot(tmp_path), tmp_path)
 
 
-def mutant(old, new, test="tests/unit/test_module.py::test_double", *, file="companion/module.py", **more):
+def mutant(old, new, test="tests/library/test_module.py::test_double", *, file="companion/module.py", **more):
     return Mutant("area", more.pop("name", f"{old} is {new}"), file, (Edit(old, new),), (test,), **more)
 
 
@@ -68,7 +68,7 @@ def test_a_fault_that_no_test_sees_survives(copy):
 
 @pytest.mark.parametrize("new", ["x * 2)", "x * 2\n\n\nraise ImportError"])
 def test_an_error_while_tests_are_collected_is_no_catch(copy, new):
-    assert plant(copy, "x * 2", new).verdict.startswith("no test failed (pytest exit status ")
+    assert plant(copy, "x * 2", new).verdict.startswith("no test failed (exit status ")
 
 
 def test_an_error_of_another_kind_is_no_catch_unless_it_is_named_or_any_will_do(copy):
@@ -78,9 +78,9 @@ def test_an_error_of_another_kind_is_no_catch_unless_it_is_named_or_any_will_do(
 
 
 def test_a_test_that_does_not_end_is_stopped(copy, monkeypatch):
-    monkeypatch.setattr(planting.run_pytest, "__kwdefaults__", {"stop": True, "timeout": 3})
+    monkeypatch.setattr(planting.run_tests, "__kwdefaults__", {"stop": True, "timeout": 3})
     outcome = plant(copy, "return x * 2", "while True:\n        pass")
-    assert (outcome.verdict, outcome.detail) == ("no test failed (pytest exit status -1)", "no answer within 3 s")
+    assert (outcome.verdict, outcome.detail) == ("no test failed (exit status -1)", "no answer within 3 s")
 
 
 def test_what_a_test_leaves_behind_is_gone_before_the_next_one(copy):
@@ -91,10 +91,30 @@ def test_what_a_test_leaves_behind_is_gone_before_the_next_one(copy):
 
 
 def test_a_fault_of_the_built_site_is_planted_in_a_copy_that_the_tests_look_at(copy, root):
-    built = {"test": "tests/unit/test_module.py::test_alt", "file": "_build/html/page.*.html"}
+    built = {"test": "tests/library/test_module.py::test_alt", "file": "_build/html/page.*.html"}
     assert plant(copy, " alt='two bars'", "", **built).verdict == "caught"
     assert plant(copy, "two bars", "three bars", **built).verdict == "survived"
     assert (root / "_build/html/page.abc123.html").read_text() == PAGE
+
+
+@pytest.mark.parametrize(
+    ("new", "verdict"),
+    [
+        ("x * 3", "caught"),
+        ("2 * x", "survived"),
+        ("x.y.z", "failed for another reason"),
+        ("x *", "failed for another reason"),  # the test cannot be loaded
+    ],
+)
+def test_a_fault_of_a_script_is_looked_for_by_node(root, tmp_path, new, verdict):
+    (root / "double.mjs").write_text("export const double = (x) => x * 2;\n")
+    (root / "tests/double.test.js").write_text(
+        'import assert from "node:assert/strict";\nimport { test } from "node:test";\n'
+        'import { double } from "../double.mjs";\ntest("double", () => assert.equal(double(3), 6));\n'
+    )
+    (root / "package.json").write_text('{"type": "module"}')
+    copy = planting.Copy(planting.snapshot(tmp_path), tmp_path)
+    assert plant(copy, "x * 2", new, "tests/double.test.js", file="double.mjs").verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -106,7 +126,7 @@ def test_a_fault_of_the_built_site_is_planted_in_a_copy_that_the_tests_look_at(c
         ({"old": "    return x * 2", "new": ""}, "leaves no Python in companion/module.py: expected an indented block"),
         ({"old": "x * 2", "new": "x", "file": "gone.py"}, "not exactly one file gone.py"),
         ({"old": "x * 2", "new": "x", "test": "tests/test_gone.py"}, "no test file"),
-        ({"old": "x * 2", "new": "x", "test": "tests/unit/test_module.py::test_gone"}, "no test tests/unit"),
+        ({"old": "x * 2", "new": "x", "test": "tests/library/test_module.py::test_gone"}, "no test tests/library"),
     ],
 )
 def test_a_mutant_that_no_longer_fits_the_tree_is_named(root, given, problem):
@@ -141,7 +161,7 @@ def test_a_record_takes_what_it_does_not_say_from_its_group(tmp_path):
     assert read(tmp_path / "area.yml") == [
         Mutant("area", "n", "a.py", (edit,), ("tests/test_a.py::test_b",), "E"),
         Mutant("area", "m", "a.py", (edit,), ("tests/test_a.py::test_c", "tests/test_d.py"), "F"),
-        Mutant("area", "o", "a.py", (Edit(pattern="x"),), ("--nbval", "-p", "tests.tools.fresh_run", "book/a.ipynb")),
+        Mutant("area", "o", "a.py", (Edit(pattern="x"),), ("--nbval", "-ptests.tools.fresh_run", "book/a.ipynb")),
     ]
 
 
@@ -174,7 +194,7 @@ def test_what_was_caught_is_planted_again_only_when_something_it_depends_on_chan
     both = [mutant("x * 2", "x * 3", name="seen"), mutant("LIMIT = 10", "LIMIT = 12", name="unseen")]
     assert run(tmp_path, both, limit=0.0) == {}
     assert run(tmp_path, both) == {"seen": "caught", "unseen": "survived"}
-    (root / "tests/unit/test_other.py").touch()
+    (root / "tests/library/test_other.py").touch()
     (root / "book.md").touch()
     assert run(tmp_path, both) == {"unseen": "survived"}
     (root / "companion/other.py").touch()
@@ -182,7 +202,7 @@ def test_what_was_caught_is_planted_again_only_when_something_it_depends_on_chan
 
 
 def test_a_test_that_fails_without_the_fault_catches_nothing(root, tmp_path):
-    assert run(tmp_path, [mutant("10", "9", "tests/unit/test_module.py::test_that_fails")]) == {"10 is 9": NOT_CLEAN}
+    assert run(tmp_path, [mutant("10", "9", "tests/library/test_module.py::test_that_fails")]) == {"10 is 9": NOT_CLEAN}
 
 
 @pytest.mark.parametrize(
@@ -225,7 +245,7 @@ def test_random_faults_are_those_of_modules_that_a_test_imports(root, monkeypatc
         "companion/module.py:2: return x * 2 -> return x * 1",
         "companion/module.py:5: LIMIT = 10 -> LIMIT = 9",
     }
-    assert {one.tests for one in drawn} == {("tests/unit/test_module.py",)}
+    assert {one.tests for one in drawn} == {("tests/library/test_module.py",)}
     assert [stale(one, root) for one in drawn] == [[]] * 4
     assert operators.sample(root, 2, seed=3) == operators.sample(root, 2, seed=3)
 

@@ -16,7 +16,8 @@ import yaml
 
 FOLDER = Path(__file__).parent
 # What a test that did its work reports: a failed assertion, or a refusal that did not come.
-FAILED_ASSERTION = r"^(AssertionError|assert |Failed: DID NOT RAISE|.*ClaimError|.*NbCellError)"
+FAILED_ASSERTION = r"^(AssertionError|assert |Failed: DID NOT RAISE|.*ClaimError|.*NbCellError| *cause: AssertionError)"
+NODE_TEST = ".test.js"  # a file of tests that Node runs, and not pytest
 
 _TEXT = {"type": "string", "minLength": 1}
 _TESTS = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}
@@ -106,7 +107,7 @@ class Mutant:
     name: str  # a fact about the broken copy, for example "the scores are not scaled"
     file: str  # path from the root; a pattern with * that fits one file is allowed (built files have a hash)
     edits: tuple[Edit, ...]  # one after the other
-    tests: tuple[str, ...]  # arguments of pytest
+    tests: tuple[str, ...]  # arguments of pytest, or files that Node runs
     reason: str = FAILED_ASSERTION  # pattern that the message of the failure must match
 
     @property
@@ -147,7 +148,7 @@ def _tests(file: str, by: str | list[str]) -> tuple[str, ...]:
     """Return the arguments of pytest: a bare name is a test of the group's file, a path stands for itself."""
     names = [by] if isinstance(by, str) else by
     if file.endswith(".ipynb"):
-        return ("--nbval", "-p", "tests.tools.fresh_run", file)
+        return ("--nbval", "-ptests.tools.fresh_run", file)
     return tuple(name if name.startswith("tests/") else f"{file}::{name}" for name in names) or (file,)
 
 

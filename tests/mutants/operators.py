@@ -14,16 +14,7 @@ import yaml
 
 from tests.mutants import FOLDER, Edit, Mutant
 
-NOT_LIBRARY = (
-    "book",
-    "chapters",
-    "explorers",
-    "practice",
-    "exercises",
-    "widgets",
-    "formulas",
-)  # folders of the package
-TESTS = ("unit", "parity", "library")
+NOT_LIBRARY = ("book", "chapters", "explorers", "practice")  # folders of the package
 SWAPPED = {
     **{"+": "-", "-": "+", "*": "/", "/": "*", "//": "/", "%": "*", "**": "*", "&": "|", "|": "&"},
     **{"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "and": "or", "or": "and"},
@@ -118,7 +109,7 @@ def equivalent() -> list[dict[str, str]]:
 
 def sample(root: Path, number: int, seed: int) -> list[Mutant]:
     """Draw operator faults from all modules of the library that a test imports, each with those tests."""
-    files = [path for name in TESTS for path in sorted((root / "tests" / name).rglob("test_*.py"))]
+    files = sorted((root / "tests" / "library").rglob("test_*.py"))
     imported = {path.relative_to(root).as_posix(): imports(path) for path in files}
     left_out = {(one["file"], one["change"]) for one in equivalent()}
     found = []

