@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from companion.practice import check_exercise, exercises, limits
+from companion.practice import budget, check_exercise, exercises
 from companion.practice.budget import Budget, Cost, CostMeter
 from companion.practice.checker import check, run_cases
 from companion.practice.definition import Case, Mistake
@@ -71,7 +71,7 @@ def test_a_costly_answer_is_refused_with_what_it_used_and_what_is_allowed(exerci
         assert "The numbers are right, but they cost too much: " in text
         used, allowed = re.search(r"([\d,]+) (?:numbers|units)[^;]*?, and ([\d,]+) are allowed", text).groups()
         assert int(used.replace(",", "")) > int(allowed.replace(",", ""))
-        assert exercise.allowed(exercise.cases()[error.case - 1]) != limits.NO_BUDGET
+        assert exercise.allowed(exercise.cases()[error.case - 1]) != budget.NO_BUDGET
 
 
 @pytest.mark.parametrize("exercise", LIMITED)
@@ -79,7 +79,7 @@ def test_the_limits_lie_between_the_solution_and_the_costly_way(exercise):
     """The reference uses at most nine tenths of what is allowed. Other right answers pass too: see `right_answers`."""
     measured = 0
     for case, outcome in zip(exercise.cases(), run_cases(exercise, exercise.reference), strict=True):
-        for _, used, allowed in limits._pairs(outcome.cost, exercise.allowed(case)):
+        for _, used, allowed in budget._pairs(outcome.cost, exercise.allowed(case)):
             measured += 1
             assert 0 < used <= 0.9 * allowed, case.note
     assert measured
