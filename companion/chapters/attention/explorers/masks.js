@@ -43,7 +43,7 @@ function render({ model, el }) {
     if (pattern === "window")
       parts.push(square ? `masks.window(${tq}, ${size})` : `masks.window(${tq}, ${size}, ${tk})`);
     if (padded) parts.push(`masks.padding([${real}], ${tk})`);
-    const made = parts.length > 1 ? `masks.joint(${parts.join(", ")})` : parts[0];
+    const made = parts.length > 1 ? `masks.and_masks(${parts.join(", ")})` : parts[0];
     if (!parts.length) return ["mask = None", "every query may look at every key: no mask"];
     const shape = padded ? `(1, ${pattern === "every" ? 1 : tq}, ${tk})` : `(${tq}, ${tk})`;
     const use = {
