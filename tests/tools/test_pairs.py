@@ -147,8 +147,9 @@ def test_a_pair_that_differs_is_seen(notebook):
 
 def test_a_cell_that_ends_in_a_semicolon_is_seen(notebook):
     notebook.cells[2].source = "1 + 1;"
-    (problem,) = form_problems(notebook, "import sys")
-    assert problem.startswith("code cell 2 ends in a semicolon")
+    found = form_problems(notebook, "import sys")
+    assert len(found) == 1
+    assert found[0].startswith("code cell 2 ends in a semicolon")
 
 
 def test_a_cell_that_was_not_run_is_seen(notebook):
