@@ -1,7 +1,7 @@
 """Every layer on CUDA in float32, bfloat16 and float16, against its own result in float64 on the CPU.
 
 The cases, the unit of an error and the reason for the bounds are in scripts/precision.py. On the CPU the same functions
-run in tests/unit/test_scripts_gpu_check.py.
+run in tests/tools/test_scripts_gpu_check.py.
 """
 
 import pytest
