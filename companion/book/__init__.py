@@ -1,10 +1,11 @@
 """The tools that make the book, without torch: claims, questions, quiz items, cards, notebooks and the site.
 
-A notebook takes :func:`check_claim` and :func:`cite_claim` from here, and :func:`glue_number` for the numbers of its
-answers.
+A notebook takes :func:`check_claim` and :func:`cite_claim` from here, :func:`glue_number` for the numbers of its
+answers, and :func:`show_measured` for numbers that differ between machines.
 """
 
 from companion.book.check import ClaimError, check_claim, cite_claim
 from companion.book.glue import glue_number
+from companion.book.measured import show_measured
 
-__all__ = ["ClaimError", "check_claim", "cite_claim", "glue_number"]
+__all__ = ["ClaimError", "check_claim", "cite_claim", "glue_number", "show_measured"]

@@ -8,9 +8,10 @@ and fails where a stored notebook differs from a fresh run. A number that a cell
 where the text names it (``companion.book.numbers``).
 
 What a run leaves behind by chance is taken out: cell ids come from the name and the index of the cell, widget ids
-from their order of appearance, and timings, kernel details and empty layout values are dropped. The output of a cell
-tagged ``nbval-ignore-output`` (a timing) is kept from the stored notebook as long as its source is the same. Of a cell
-tagged ``live-lab`` only the text of its output is stored: its controls are dead without a kernel.
+from their order of appearance, and timings, kernel details and empty layout values are dropped. Numbers of
+``show_measured`` are kept from the stored notebook as long as the source of their cell is the same and the new ones
+agree within the stored tolerance. Of a cell tagged ``live-lab`` only the text of its output is stored: its controls are
+dead without a kernel.
 """
 
 import argparse
@@ -33,11 +34,11 @@ except ModuleNotFoundError as error:
     sys.exit(f"make_notebooks needs the package {error.name}: run `make notebooks`, which installs it.")
 
 from companion.book import colab, numbers, toc
+from companion.book.measured_output import MEASURED, Measured, differences
 from companion.book.stable import stable
 
 ROOT = toc.CHECKOUT
 TIMEOUT = 300  # seconds a cell
-TIMING_TAG = "nbval-ignore-output"
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -76,7 +77,8 @@ def fill_numbers(notebook: NotebookNode, executed: NotebookNode, name: str) -> N
         ChapterError: the text names a number that no cell prints, or a cell prints one that no text names.
     """
     try:
-        numbers.fill(notebook.cells, numbers.printed_numbers(executed.cells))
+        printed, measured = numbers.printed_numbers(executed.cells), numbers.measured_numbers(executed.cells)
+        numbers.fill(notebook.cells, printed, measured)
     except ValueError as error:
         raise ChapterError(f"{name}: {error}") from None
     return notebook
@@ -130,28 +132,29 @@ def _place(source: Path, index: int) -> str:
     return f"cell {index}{where}"
 
 
-def keep_timings(notebook: NotebookNode, stored: NotebookNode | None) -> NotebookNode:
-    """Take the outputs of timing cells whose source has not changed from the stored notebook."""
-    known = {cell.source: cell for cell in (stored.cells if stored else []) if _is_timing(cell) and cell.outputs}
+def keep_measured(notebook: NotebookNode, stored: NotebookNode | None) -> NotebookNode:
+    """Put stored numbers of ``show_measured`` in place of those that agree with them, in cells of the same source."""
+    known: dict[str, list[NotebookNode]] = {}
+    for cell in stored.cells if stored else []:
+        known.setdefault(cell.source, []).append(cell)
     for cell in notebook.cells:
-        if _is_timing(cell) and cell.source in known:
-            cell.outputs = known[cell.source].outputs
+        twin = known[cell.source].pop(0) if known.get(cell.source) else {}
+        for old, new in zip(twin.get("outputs", []), cell.get("outputs", []), strict=False):
+            was, now = (output.get("data", {}).get(MEASURED) for output in (old, new))
+            if was and now and not differences(was, now):
+                new.data = nbformat.from_dict(Measured(was).bundle())
     return notebook
 
 
-def _is_timing(cell: NotebookNode) -> bool:
-    return cell.cell_type == "code" and TIMING_TAG in cell.metadata.get("tags", [])
-
-
 def run(source: Path) -> NotebookNode:
-    """Read, execute and clean one source; the stored notebook is not looked at."""
-    return finish(execute(read_source(source), source), source)
+    """Read and execute one source; the stored notebook is not looked at."""
+    return execute(read_source(source), source)
 
 
-def finish(executed: NotebookNode, source: Path) -> NotebookNode:
-    """Clean an executed source, and fill its numbers into its text."""
+def finish(executed: NotebookNode, source: Path, stored: NotebookNode | None) -> NotebookNode:
+    """Clean an executed source, keep the measured numbers that are stored, and fill its numbers into its text."""
     name = toc.page(source)
-    notebook = stable(executed, name)
+    notebook = keep_measured(stable(executed, name), stored)
     return fill_numbers(notebook, notebook, name)
 
 
@@ -189,7 +192,7 @@ def make(source: Path, *, check: bool) -> str:
         ChapterError: a cell fails, or ``check`` finds a difference.
     """
     stored = stored_notebook(source)
-    fresh = keep_timings(run(source), stored)
+    fresh = finish(run(source), source, stored)
     text = to_text(fresh)
     target = source.with_suffix(".ipynb")
     if stored is not None and target.read_bytes() == text.encode("utf8"):

@@ -1,8 +1,9 @@
-"""A pytest plugin: the run in which nbval compares text serves the comparison of pictures and explorers too.
+"""A pytest plugin: the run in which nbval compares text serves that of pictures, explorers and measured numbers too.
 
     python -m pytest --nbval -p tests.tools.fresh_run book/attention/index.ipynb
 
-nbval looks at what a cell prints and leaves out pictures, the state of widgets, metadata and the form of an output.
+nbval looks at what a cell prints and leaves out pictures, the state of widgets, metadata, the form of an output, and
+all outputs of a cell tagged ``nbval-ignore-output``.
 This plugin listens to the messages of the same kernel, makes of them the notebook that ``make notebooks`` would write
 from the source, and adds a test behind the last cell that compares it with the stored one.
 """
@@ -24,6 +25,7 @@ from nbval.plugin import IPyNbFile
 from PIL import Image
 
 from companion.book import notebooks, toc
+from companion.book.measured_output import MEASURED, differences
 from companion.book.stable import WIDGET_STATE, WIDGET_VIEW
 
 MOST_DIFFERENCE = 2.0  # of 255, mean over a picture: another processor rounds an edge's shade otherwise, no more
@@ -35,14 +37,34 @@ BOOK = Path(os.environ.get("FRESH_RUN_BOOK", notebooks.ROOT / "book"))  # anothe
 
 
 def notebook_problems(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode) -> list[str]:
-    """Say where a stored notebook differs from a fresh one, which is changed: pictures, explorers, all the rest."""
-    stored, fresh = copy.deepcopy(stored), notebooks.keep_timings(fresh, stored)
-    found = picture_problems(stored, fresh) + state_problems(stored, fresh)
+    """Say where a stored notebook differs from a fresh one, which is changed: pictures, explorers, all the rest.
+
+    Measured numbers that agree within their tolerance are the stored ones in both already.
+    """
+    stored = copy.deepcopy(stored)
+    found = measured_problems(stored, fresh) + picture_problems(stored, fresh) + state_problems(stored, fresh)
     for one in (stored, fresh):
         one.metadata.pop("widgets", None)
     if notebooks.to_text(stored) != notebooks.to_text(fresh):
         found.append(notebooks.first_difference(stored, fresh))
     return found
+
+
+def measured_problems(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode) -> list[str]:
+    """Say which measured numbers are not within the tolerance, or have another name, unit or tolerance."""
+    found = []
+    for index, cells in enumerate(zip(stored.cells, fresh.cells, strict=False)):
+        was, now = (
+            [data[MEASURED] for data in map(_data, cell.get("outputs", [])) if MEASURED in data] for cell in cells
+        )
+        if len(was) != len(now):
+            found.append(f"cell {index}: it stores {len(was)} tables of measured numbers, a run gives {len(now)}")
+        found += [f"cell {index}: {one}" for pair in zip(was, now, strict=False) for one in differences(*pair)]
+    return found
+
+
+def _data(output: nbformat.NotebookNode) -> dict:
+    return output.get("data", {})
 
 
 def picture_problems(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode) -> list[str]:
@@ -156,8 +178,8 @@ class Recorder:
             except CellExecutionComplete:
                 return
 
-    def executed(self, source: Path) -> nbformat.NotebookNode:
-        """Give what a run of the source would have given.
+    def executed(self, source: Path, stored: nbformat.NotebookNode) -> nbformat.NotebookNode:
+        """Give what a run of the source would have written in place of the stored notebook.
 
         Raises:
             ValueError: the cells that ran are not all of those of the source.
@@ -177,7 +199,7 @@ class Recorder:
             for output in cell.outputs:
                 if output.output_type == "execute_result":
                     output.execution_count = number
-        return notebooks.finish(notebook, source)
+        return notebooks.finish(notebook, source, stored)
 
 
 class FreshNotebook(pytest.Item):
@@ -195,8 +217,9 @@ class FreshNotebook(pytest.Item):
         page = toc.page(self.path)
         with pytest.MonkeyPatch.context() as patch:
             patch.delenv("BOOK_REPOSITORY", raising=False)  # the stored notebooks do not have it either
-            fresh = self.recorder.executed(BOOK / f"{page}.md")
-        found = notebook_problems(nbformat.read(self.path, as_version=4), fresh)
+            stored = nbformat.read(self.path, as_version=4)
+            fresh = self.recorder.executed(BOOK / f"{page}.md", stored)
+        found = notebook_problems(stored, fresh)
         if found:
             raise AssertionError(
                 "\n".join([f"{page}.ipynb is not what a run gives: `make notebooks NAME={page}`.", *found])

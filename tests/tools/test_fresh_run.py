@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from companion.book import notebooks
+from companion.book.measured_output import MEASURED, Measured
 from companion.explorers import explorers
 from tests.tools.fresh_run import name_of, notebook_problems, picture_problems, shown_models, state_problems
 
@@ -33,6 +34,7 @@ CELLS = (
     "MaskExplorer()",
     "print('one')\n1 + 1",
     "_ = plt.plot([1, 2])",
+    "from companion.book import show_measured\nshow_measured({'right': [97.5, 98]}, within=3, unit='%')",
 )
 
 
@@ -64,10 +66,11 @@ def test_the_stored_explorers_have_the_code_of_the_package(chapter):
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
-    """The folder of a book with one page: a picture, and two explorers, one of them shown twice."""
+    """The folder of a book with one page: two explorers, one of them shown twice, a picture, and measured numbers."""
     book = tmp_path_factory.mktemp("root") / "book"
     book.mkdir()
-    cells = "\n".join(f"```{{code-cell}} ipython3\n{cell}\n```\n" for cell in CELLS)
+    tags = [":tags: [nbval-ignore-output]\n\n" * ("show_measured" in cell) for cell in CELLS]
+    cells = "\n".join(f"```{{code-cell}} ipython3\n{tag}{cell}\n```\n" for tag, cell in zip(tags, CELLS, strict=True))
     (book / "small.md").write_text(FRONT + cells, "utf8")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of Jupyter's client are not ours
@@ -157,6 +160,39 @@ def test_every_other_change_is_found(small, spoil, finding):
 # --- one run serves nbval and the comparison -------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        (
+            {"values": [[["right"], [94.4, 98]]]},
+            "cell 7: right: it has [94.4, 98], and a run gives [97.5, 98], which is",
+        ),
+        ({"values": [[["wrong"], [97.5, 98]]]}, "cell 7: it has the names and lengths [('wrong', 2)], and in a run"),
+        ({"within": {"": 2}}, "cell 7: within is {'': 2}, and in a run {'': 3}"),
+        ({"unit": "s"}, "cell 7: unit is s, and in a run %"),
+    ],
+)
+def test_measured_numbers_beyond_their_tolerance_and_other_names_are_found(small, change, finding):
+    spoiled = copy.deepcopy(small)
+    data = spoiled.cells[7].outputs[0].data
+    data.update(Measured({**data[MEASURED], **change}).bundle())
+    fresh = notebooks.keep_measured(copy.deepcopy(small), spoiled)
+    assert notebook_problems(spoiled, fresh)[0].startswith(finding)
+
+
+def test_measured_numbers_within_their_tolerance_pass_and_a_table_that_is_not_theirs_does_not(small):
+    near = copy.deepcopy(small)
+    data = near.cells[7].outputs[0].data
+    data.update(Measured({**data[MEASURED], "values": [[["right"], [94.6, 98.0]]]}).bundle())
+    assert notebook_problems(near, notebooks.keep_measured(copy.deepcopy(small), near)) == []
+    data["text/html"] = data["text/html"].replace("94.6", "95.6")
+    assert notebook_problems(near, notebooks.keep_measured(copy.deepcopy(small), near)) == [
+        "cell 7 (small-007) differs in its outputs"
+    ]
+    near.cells[7].outputs = []
+    assert "cell 7: it stores 0 tables of measured numbers, a run gives 1" in notebook_problems(near, small)
+
+
 def run(book):
     """Run the notebook with nbval and the plugin; gives which tests failed, and all that was printed."""
     command = [sys.executable, "-m", "pytest", "-q", "-rf", "-p", "no:cacheprovider", "--nbval"]
@@ -169,12 +205,18 @@ def run(book):
     return failed, done.stdout
 
 
-def test_one_run_finds_a_changed_text_a_changed_picture_and_a_changed_value(book, small):
+def test_one_run_finds_a_changed_text_a_changed_picture_and_changed_values(book, small):
     small.cells[5].outputs[0].text = "two\n"
     small.cells[6].outputs[0].data["image/png"] = picture(0).data["image/png"]
     next(iter(shown_models(small).values()))["scores"][0] = 999.0
+    data = small.cells[7].outputs[0].data
     stored = (book / "small.ipynb").read_text("utf8")
+    near = Measured({**data[MEASURED], "values": [[["right"], [95.0, 100.5]]]}).bundle()
+    within = copy.deepcopy(nbformat.reads(stored, as_version=4))
+    within.cells[7].outputs[0].data.update(near)
+    (book / "small.ipynb").write_text(notebooks.to_text(within), "utf8")
     assert run(book)[0] == []
+    data.update(Measured({**data[MEASURED], "values": [[["right"], [90, 98]]]}).bundle())
     (book / "small.ipynb").write_text(notebooks.to_text(small), "utf8")
     failed, printed = run(book)
     (book / "small.ipynb").write_text(stored, "utf8")
@@ -183,5 +225,6 @@ def test_one_run_finds_a_changed_text_a_changed_picture_and_a_changed_value(book
         "cell 6: it stores 1 pictures, a fresh run gives 1, or of other sizes",
         "figure 0 (SoftmaxExplorer) stores another scores",
         "cell 5 (small-005) differs in its outputs",
+        "cell 7: right: it has [90, 98], and a run gives [97.5, 98], which is not within 3",
     ):
         assert finding in printed

@@ -1,6 +1,5 @@
 """A chapter's source and its stored notebook agree, and every cell was run. What a run gives: ``fresh_run.py``."""
 
-import ast
 import copy
 import json
 from pathlib import Path
@@ -9,12 +8,12 @@ import nbformat
 import pytest
 
 from companion.book import colab, notebooks, stable, toc
+from companion.book.measured_output import MEASURED
 
 BOOK = Path(__file__).parents[2] / "book"
 MOST_LINES = 15
 MOST_COLUMNS = 85  # more would scroll on the page
-MOST_IGNORED = 0.03
-TIMING_TAG = "nbval-ignore-output"
+IGNORED = "nbval-ignore-output"  # a tag
 
 
 def pair_problems(source, stored):
@@ -52,7 +51,7 @@ def run_problems(notebook):
 
 
 def form_problems(notebook, colab):
-    """Hold code cells to their form: the Colab cell first, few lines, few timings, an assertion in each of these."""
+    """Hold code cells to their form: the Colab cell first, few lines, and nbval ignores measured numbers only."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if not code or code[0].source != colab.rstrip("\n"):
         return ["the first code cell is not the Colab cell of companion/book/colab.py"]
@@ -69,17 +68,14 @@ def form_problems(notebook, colab):
         found += [
             f"code cell {number}: {x} is over {MOST_COLUMNS}" for x in cell.source.splitlines() if len(x) > MOST_COLUMNS
         ]
-    ignored = [(number, cell) for number, cell in enumerate(code, 1) if TIMING_TAG in cell.metadata.get("tags", [])]
-    if len(ignored) > MOST_IGNORED * len(code):
-        found.append(f"{len(ignored)} of {len(code)} code cells are tagged {TIMING_TAG}, more than 3%")
-    found += [
-        f"code cell {number} is ignored by nbval and asserts nothing" for number, cell in ignored if not asserts(cell)
-    ]
+    for number, cell in enumerate(code, start=1):
+        measured = any(MEASURED in output.get("data", {}) for output in cell.outputs)
+        ignored = IGNORED in cell.metadata.get("tags", [])
+        if measured and not ignored:
+            found.append(f"code cell {number} shows measured numbers: give it the tag {IGNORED}")
+        if ignored and not measured:
+            found.append(f"code cell {number} is tagged {IGNORED} and shows no measured numbers: use show_measured")
     return found
-
-
-def asserts(cell):
-    return any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(cell.source)))
 
 
 def read(chapter):
@@ -201,15 +197,17 @@ def test_a_wide_line_is_seen(notebook):
     assert form_problems(notebook, "import sys") == [f"code cell 2: {notebook.cells[2].source} is over 85"]
 
 
-def test_too_many_timings_and_one_that_asserts_nothing_are_seen(notebook):
-    notebook.cells[2].metadata.tags = [TIMING_TAG]
+def test_a_tag_without_measured_numbers_and_these_without_the_tag_are_seen(notebook):
+    notebook.cells[2].metadata.tags = [IGNORED]
     assert form_problems(notebook, "import sys") == [
-        "1 of 2 code cells are tagged nbval-ignore-output, more than 3%",
-        "code cell 2 is ignored by nbval and asserts nothing",
+        "code cell 2 is tagged nbval-ignore-output and shows no measured numbers: use show_measured"
     ]
-    notebook.cells += [nbformat.v4.new_code_cell("1") for _ in range(40)]
-    notebook.cells[2].source = "assert 1 + 1 == 2"
+    notebook.cells[2].outputs[0].data[MEASURED] = {"values": []}
     assert form_problems(notebook, "import sys") == []
+    notebook.cells[2].metadata.tags = []
+    assert form_problems(notebook, "import sys") == [
+        "code cell 2 shows measured numbers: give it the tag nbval-ignore-output"
+    ]
 
 
 # --- the script ------------------------------------------------------------------------------------------------------
@@ -259,7 +257,7 @@ def test_an_unknown_chapter_is_refused_with_the_known_ones(tmp_path, capsys):
 def test_check_names_the_first_cell_that_differs_and_writes_nothing(tmp_path, capsys, monkeypatch, notebook):
     source = tmp_path / "sample.md"
     source.write_text(SOURCE, "utf8")
-    monkeypatch.setattr(notebooks, "run", lambda path: notebooks.stable(copy.deepcopy(notebook), path.stem))
+    monkeypatch.setattr(notebooks, "run", lambda path: copy.deepcopy(notebook))
     assert notebooks.main(["--book", str(tmp_path), "--check"]) == 1
     assert "sample: there is no sample.ipynb" in capsys.readouterr().err
     assert notebooks.main(["--book", str(tmp_path)]) == 0
@@ -313,13 +311,3 @@ def test_what_a_kernel_says_about_itself_is_left_out():
         "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
         "html_meta": {"a": "b"},
     }
-
-
-def test_a_timing_is_kept_while_its_source_is_the_same(notebook):
-    notebook.cells[2].metadata.tags = [TIMING_TAG]
-    fresh = copy.deepcopy(notebook)
-    fresh.cells[2].outputs[0].data["text/plain"] = "3"
-    assert notebooks.keep_timings(copy.deepcopy(fresh), notebook) == notebook
-    assert notebooks.keep_timings(copy.deepcopy(fresh), None) == fresh
-    fresh.cells[2].source = "1 + 2"
-    assert notebooks.keep_timings(copy.deepcopy(fresh), notebook) == fresh
