@@ -4,9 +4,11 @@ Made for this book. Chapter: book/complexity.
 """
 
 from companion.measure.clock import Quartiles, exponent, once, one_thread, peak_bytes, seconds, time_ratio
+from companion.measure.experiments import Experiment, results
 from companion.measure.files import Row, device_name, load, machine, save
 
 __all__ = [
+    "Experiment",
     "Quartiles",
     "Row",
     "device_name",
@@ -16,6 +18,7 @@ __all__ = [
     "once",
     "one_thread",
     "peak_bytes",
+    "results",
     "save",
     "seconds",
     "time_ratio",
