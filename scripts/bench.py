@@ -91,7 +91,7 @@ def training_step(device: str) -> list[float]:
         max_len=128,
         position="learned",
         activation="gelu",
-        order="pre",
+        norm_placement="pre",
         scale_embedding=False,
     )
     torch.manual_seed(0)
@@ -131,7 +131,7 @@ def decoding(device: str, tokens: int = 512) -> list[float]:
         max_len=512,
         position="learned",
         activation="gelu",
-        order="pre",
+        norm_placement="pre",
         scale_embedding=False,
     )
     model = DecoderOnly(config, seed=0).to(device).eval()

@@ -54,7 +54,7 @@ TASKS = {
     "dates": Task(
         draw=dates,
         train=60_000,
-        model={"order": "pre", "n_heads": 2, "position": "rope"},
+        model={"norm_placement": "pre", "n_heads": 2, "position": "rope"},
         steps=1400,
         tokens=1250,
         peak=5e-3,
@@ -65,7 +65,7 @@ TASKS = {
     "english-chinese": Task(
         draw=english_chinese,
         train=32_000,
-        model={"order": "pre", "n_heads": 2},
+        model={"norm_placement": "pre", "n_heads": 2},
         steps=800,
         tokens=1250,
         peak=5e-3,

@@ -84,7 +84,7 @@ def test_the_two_decoders_are_one_function(bench, monkeypatch):
         max_len=7,
         position="learned",
         activation="gelu",
-        order="pre",
+        norm_placement="pre",
         scale_embedding=False,
     )
     ours, theirs = DecoderOnly(config, seed=0).double(), bench.TorchDecoder(config).double()
