@@ -149,7 +149,9 @@ def table(rows: Sequence[Row]) -> str:
         (kind, bar), *_ = (row.bound or {"": ""}).items()
         sign = {"at_most": "<= ", "at_least": ">= "}.get(kind, "")
         values = ", ".join(f"{value:g}" for value in row.values)
-        lines.append(f"{row.name:<46}{row.value:>9g}{f'{sign}{bar}':>9}  {values}{'' if row.kept else '  MISSED'}")
+        lines.append(
+            f"{row.name:<46}{row.value:>9g}{f'{sign}{bar}':>9}  {values}{'' if row.within_bound else '  MISSED'}"
+        )
     return "\n".join(lines)
 
 
@@ -195,7 +197,7 @@ def main() -> int:
         path = save(arguments.folder, "learning", "scripts/learn.py", rows)
         scratch.unlink()
         print(f"Written: {path}")
-    return 0 if all(row.kept for row in rows) else 1
+    return 0 if all(row.within_bound for row in rows) else 1
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def test_the_slowest_and_the_least_accurate_run_count(script):
         script.Learned(12.0, 7.0, 1.0, 500),
     ]
     rows = script.rows_of("copy", script.TASKS["copy"], runs)
-    assert [(row.value, row.kept) for row in rows] == [(31.0, False), (9.0, True), (0.99, False)]
+    assert [(row.value, row.within_bound) for row in rows] == [(31.0, False), (9.0, True), (0.99, False)]
     shown = script.table(rows)
     assert shown.count("MISSED") == 2
     assert "10, 31, 12" in shown
