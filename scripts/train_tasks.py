@@ -1,6 +1,6 @@
 """Train small Transformers to copy, to normalise dates and to translate, and time them: what `make learn` does.
 
-    python scripts/learn.py [--only dates] [--folder measurements] [--threads 1]
+    python scripts/train_tasks.py [--only dates] [--folder measurements] [--threads 1]
 
 Each task is learned three times, with other data, other first weights and another order; the slowest run and the least
 accurate one count. The rows go to measurements/learning/DEVICE.json. Runs that are done are kept in _build/ until the
@@ -190,11 +190,11 @@ def main() -> int:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     chosen = {name: task for name, task in TASKS.items() if arguments.only in (None, name)}
-    scratch = ROOT / "_build" / f"learn-{device_name()}.json"
+    scratch = ROOT / "_build" / f"train-tasks-{device_name()}.json"
     rows = learn_all(chosen, scratch)
     print(table(rows))
     if arguments.only is None:
-        path = save(arguments.folder, "learning", "scripts/learn.py", rows)
+        path = save(arguments.folder, "learning", "scripts/train_tasks.py", rows)
         scratch.unlink()
         print(f"Written: {path}")
     return 0 if all(row.within_bound for row in rows) else 1
