@@ -3,7 +3,7 @@
 Made for this book. Chapter: book/complexity.
 """
 
-from companion.measure.clock import Quartiles, exponent, once, one_thread, peak_bytes, seconds, time_ratio
+from companion.measure.clock import Quartiles, benchmark, exponent, one_thread, peak_bytes, time_call, time_ratio
 from companion.measure.experiments import Experiment, results
 from companion.measure.files import Row, device_name, load, machine, save
 
@@ -11,15 +11,15 @@ __all__ = [
     "Experiment",
     "Quartiles",
     "Row",
+    "benchmark",
     "device_name",
     "exponent",
     "load",
     "machine",
-    "once",
     "one_thread",
     "peak_bytes",
     "results",
     "save",
-    "seconds",
+    "time_call",
     "time_ratio",
 ]
