@@ -67,7 +67,7 @@ mutants: book
 	@$(environment) run -m tests.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(MINUTES),--time-limit $(MINUTES)) $(if $(RANDOM),--random $(RANDOM))
 
 learn:
-	@$(environment) run -m scripts.learn
+	@$(environment) run -m scripts.train_tasks
 
 bench:
 	@$(environment) run -m scripts.bench

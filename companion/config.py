@@ -31,7 +31,7 @@ class ModelConfig:
         activation: of the feed-forward network; ``"swiglu"`` has a third matrix.
         norm: LayerNorm or RMSNorm.
         eps: added under the root of the norm. The paper names none; 1e-5 is that of ``torch.nn.LayerNorm``.
-        order: the norm after the residual sum, as in 2017, or before the sub-layer.
+        norm_placement: the norm after the residual sum, as in 2017, or before the sub-layer.
         bias: whether linear layers and LayerNorm add a vector.
         tied: whether the output layer is the embedding of the target.
         scale_embedding: whether embeddings are multiplied by ``sqrt(d_model)`` (section 3.4).
@@ -57,7 +57,7 @@ class ModelConfig:
     activation: Literal["relu", "gelu", "gelu-tanh", "swiglu"] = "relu"
     norm: Literal["layer", "rms"] = "layer"
     eps: float = 1e-5
-    order: Literal["post", "pre"] = "post"
+    norm_placement: Literal["post", "pre"] = "post"
     bias: bool = True
     tied: bool = True
     scale_embedding: bool = True

@@ -30,7 +30,7 @@ class DecoderLayer(nn.Module):
         n_heads: number of attention heads.
         d_ff: width of the hidden layer of the network.
         cross: whether there is a memory to attend to; ``False`` gives the layer of a decoder-only model.
-        order: ``"post"`` or ``"pre"``.
+        norm_placement: ``"post"`` or ``"pre"``.
         norm: ``"layer"`` or ``"rms"``.
         activation: of the network: ``"relu"``, ``"gelu"``, ``"gelu-tanh"`` or ``"swiglu"``.
         n_kv_heads: number of heads of keys and values; ``None`` means ``n_heads``.
@@ -41,7 +41,8 @@ class DecoderLayer(nn.Module):
         position: the relative position scheme of the self-attention, or ``None``. Cross-attention has none.
 
     Raises:
-        ValueError: the order, the norm, the activation or the kernel is none of those named, or heads do not divide.
+        ValueError: ``norm_placement``, the norm, the activation or the kernel is none of those named, or heads do not
+            divide.
 
     >>> import torch
     >>> layer = DecoderLayer(d_model=8, n_heads=2, d_ff=32)
@@ -56,7 +57,7 @@ class DecoderLayer(nn.Module):
         d_ff: int,
         *,
         cross: bool = True,
-        order: str = "post",
+        norm_placement: str = "post",
         norm: str = "layer",
         activation: str = "relu",
         n_kv_heads: int | None = None,
@@ -67,9 +68,9 @@ class DecoderLayer(nn.Module):
         position: nn.Module | None = None,
     ) -> None:
         super().__init__()
-        if order not in ("post", "pre"):
-            raise ValueError(f"the order of a layer is 'post' or 'pre': got {order!r}. Vaswani et al. use 'post'.")
-        self.order = order
+        if norm_placement not in ("post", "pre"):
+            raise ValueError(f"norm_placement is 'post' or 'pre': got {norm_placement!r}. Vaswani et al. use 'post'.")
+        self.norm_placement = norm_placement
         heads = {"n_kv_heads": n_kv_heads, "bias": bias, "kernel": kernel}
         self.self_attention = MultiHeadAttention(d_model, n_heads, position=position, **heads)
         self.cross_attention = MultiHeadAttention(d_model, n_heads, **heads) if cross else None
@@ -107,7 +108,7 @@ class DecoderLayer(nn.Module):
         """
         _check_memory(memory, self.cross_attention)
         past, read = (None, None) if cache is None else (cache.self, cache.cross)
-        if self.order == "post":
+        if self.norm_placement == "post":
             x = self.norm_1(x + self.dropout(self.self_attention(x, mask=mask, cache=past, causal=True)))
             if self.cross_attention is not None:
                 x = self.norm_2(x + self.dropout(self.cross_attention(x, memory, memory_mask, cache=read)))

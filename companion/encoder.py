@@ -21,7 +21,7 @@ class EncoderLayer(nn.Module):
         \qquad
         \text{pre:}\quad x \leftarrow x + \operatorname{sublayer}(\operatorname{norm}(x))
 
-    Post-norm is the paper's order. Pre-norm leaves the path from the last layer to the first free of normalisations,
+    Post-norm is the paper's choice. Pre-norm leaves the path from the last layer to the first free of normalisations,
     so a stack of such layers ends in one of its own (``Encoder(final_norm=...)``). Dropout stands where section 5.4
     puts it, on the output of each sub-layer; ``nn.TransformerEncoderLayer`` also drops attention weights and hidden
     units of the network.
@@ -30,7 +30,7 @@ class EncoderLayer(nn.Module):
         d_model: width of the input and of the output.
         n_heads: number of attention heads.
         d_ff: width of the hidden layer of the network.
-        order: ``"post"`` or ``"pre"``.
+        norm_placement: ``"post"`` or ``"pre"``.
         norm: ``"layer"`` or ``"rms"``.
         activation: of the network: ``"relu"``, ``"gelu"``, ``"gelu-tanh"`` or ``"swiglu"``.
         n_kv_heads: number of heads of keys and values; ``None`` means ``n_heads``.
@@ -41,10 +41,11 @@ class EncoderLayer(nn.Module):
         position: the relative position scheme of the attention, or ``None``.
 
     Raises:
-        ValueError: the order, the norm, the activation or the kernel is none of those named, or heads do not divide.
+        ValueError: ``norm_placement``, the norm, the activation or the kernel is none of those named, or heads do not
+            divide.
 
     >>> import torch
-    >>> layer = EncoderLayer(d_model=8, n_heads=2, d_ff=32, order="pre")
+    >>> layer = EncoderLayer(d_model=8, n_heads=2, d_ff=32, norm_placement="pre")
     >>> layer(torch.zeros(1, 5, 8)).shape
     torch.Size([1, 5, 8])
     """
@@ -55,7 +56,7 @@ class EncoderLayer(nn.Module):
         n_heads: int,
         d_ff: int,
         *,
-        order: str = "post",
+        norm_placement: str = "post",
         norm: str = "layer",
         activation: str = "relu",
         n_kv_heads: int | None = None,
@@ -66,9 +67,9 @@ class EncoderLayer(nn.Module):
         position: nn.Module | None = None,
     ) -> None:
         super().__init__()
-        if order not in ("post", "pre"):
-            raise ValueError(f"the order of a layer is 'post' or 'pre': got {order!r}. Vaswani et al. use 'post'.")
-        self.order = order
+        if norm_placement not in ("post", "pre"):
+            raise ValueError(f"norm_placement is 'post' or 'pre': got {norm_placement!r}. Vaswani et al. use 'post'.")
+        self.norm_placement = norm_placement
         self.attention = MultiHeadAttention(
             d_model, n_heads, n_kv_heads=n_kv_heads, bias=bias, kernel=kernel, position=position
         )
@@ -89,7 +90,7 @@ class EncoderLayer(nn.Module):
         Returns:
             ``(batch, t, d_model)``.
         """
-        if self.order == "post":
+        if self.norm_placement == "post":
             x = self.norm_1(x + self.dropout(self.attention(x, mask=mask)))
             return self.norm_2(x + self.dropout(self.feed_forward(x)))
         x = x + self.dropout(self.attention(self.norm_1(x), mask=mask))

@@ -36,7 +36,7 @@ def attention_layers(model: nn.Module) -> dict[str, MultiHeadAttention]:
 
 
 @contextmanager
-def record(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "batch n_heads t_q t_k"]]]:
+def record_attention(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "batch n_heads t_q t_k"]]]:
     """Keep the weights with which each attention layer averages, for the calls inside the ``with`` block.
 
     The weights are those before dropout, without gradients. A later call takes the place of an earlier one.

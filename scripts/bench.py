@@ -91,7 +91,7 @@ def training_step(device: str) -> list[float]:
         max_len=128,
         position="learned",
         activation="gelu",
-        order="pre",
+        norm_placement="pre",
         scale_embedding=False,
     )
     torch.manual_seed(0)
@@ -131,7 +131,7 @@ def decoding(device: str, tokens: int = 512) -> list[float]:
         max_len=512,
         position="learned",
         activation="gelu",
-        order="pre",
+        norm_placement="pre",
         scale_embedding=False,
     )
     model = DecoderOnly(config, seed=0).to(device).eval()
@@ -224,7 +224,7 @@ def measured(take: Callable[[str], list[float]], row: Row, device: str) -> Row:
         if len(done.values) == 1:  # a count, which is the same each time
             return done
         try:
-            Quartiles.of(done.values).steady(SPREAD)
+            Quartiles.of(done.values).require_spread(SPREAD)
         except ValueError as noisy:
             refusal = noisy
         else:
@@ -242,7 +242,7 @@ def table(found: dict[str, Row]) -> str:
             quartiles = f"{spread.lower:.3f} .. {spread.upper:.3f}"
         signs = {"at_most": "<=", "at_least": ">="}
         bar = " ".join(f"{signs[kind]} {number}" for kind, number in (row.bound or {}).items()) or "none"
-        said = "" if row.kept else "  MISSED"
+        said = "" if row.within_bound else "  MISSED"
         lines.append(f"{name:<36}{row.value:>9.3f}{quartiles:>18}{bar:>10}{said}")
     return "\n".join(lines)
 

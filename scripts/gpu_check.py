@@ -120,7 +120,7 @@ def kept_errors(device: str, folder: Path, cases: "Sequence[Case]", *, whole: bo
     from companion.measure import save
 
     rows, failed = errors(device, cases)
-    failed += [f"{row.name}, {row.settings['dtype']}: {row.value}" for row in rows if not row.kept]
+    failed += [f"{row.name}, {row.settings['dtype']}: {row.value}" for row in rows if not row.within_bound]
     if not rows:
         return False, "; ".join(failed)
     if not whole:

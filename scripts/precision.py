@@ -358,16 +358,16 @@ def efficient_cases() -> Iterator[Case]:
 
 
 def stack_cases() -> Iterator[Case]:
-    """Compare single layers of the encoder and the decoder, in both orders."""
+    """Compare single layers of the encoder and the decoder, with both norm placements."""
     draw = Draw()
     x, memory = draw.randn(2, 5, 48), draw.randn(2, 7, 48)
     near, far = masks.padding([5, 3]), masks.padding([4, 7])
     modern = {"norm": "rms", "activation": "swiglu", "n_kv_heads": 2, "bias": False}
-    for order in ("post", "pre"):
-        for name, options in {order: {}, f"{order}, rms, swiglu, shared heads": modern}.items():
-            layer = draw.module(EncoderLayer, 48, 6, 80, order=order, **options)
+    for norm_placement in ("post", "pre"):
+        for name, options in {norm_placement: {}, f"{norm_placement}, rms, swiglu, shared heads": modern}.items():
+            layer = draw.module(EncoderLayer, 48, 6, 80, norm_placement=norm_placement, **options)
             yield Case("encoder layer", name, lambda m, *inputs: m(*inputs), (x, near), layer)
-            layer = draw.module(DecoderLayer, 48, 6, 80, order=order, **options)
+            layer = draw.module(DecoderLayer, 48, 6, 80, norm_placement=norm_placement, **options)
             inputs = (x, memory, far)
             yield Case("decoder layer", name, lambda m, x, memory, far: m(x, memory, memory_mask=far), inputs, layer)
 
@@ -390,7 +390,14 @@ def recurrent_cases() -> Iterator[Case]:
 def model_cases() -> Iterator[Case]:
     """Compare whole models; with a cache, token by token against the whole text at once in float64."""
     sizes = {"vocab": 19, "d_model": 48, "n_layers": 2, "n_heads": 6, "d_ff": 80, "max_len": 16, "dropout": 0.0}
-    modern = {"order": "pre", "norm": "rms", "activation": "swiglu", "bias": False, "tied": False, "n_kv_heads": 2}
+    modern = {
+        "norm_placement": "pre",
+        "norm": "rms",
+        "activation": "swiglu",
+        "bias": False,
+        "tied": False,
+        "n_kv_heads": 2,
+    }
     draw = Draw()
     source, target = draw.tokens(19, 2, 7), draw.tokens(19, 2, 5)
     model = draw.module(Transformer, ModelConfig(**sizes))
@@ -401,7 +408,7 @@ def model_cases() -> Iterator[Case]:
     encode = lambda m, tokens, segments: m.logits(m(tokens, segments=segments, lengths=[7, 4]))  # noqa: E731
     yield Case("encoder-only", "BERT", encode, (source, draw.tokens(2, 2, 7)), model)
     for position in ("sinusoidal", "learned", "rope", "alibi", "t5", "transformer-xl"):
-        options = modern if position == "rope" else {"order": "pre"}
+        options = modern if position == "rope" else {"norm_placement": "pre"}
         model = draw.module(DecoderOnly, ModelConfig(**sizes, position=position, **options))
         yield Case("decoder-only", position, lambda m, tokens: m(tokens), (source,), model)
         yield Case(

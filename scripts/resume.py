@@ -100,4 +100,4 @@ def measure_rows(
             path = save(arguments.folder, topic, f"scripts/{name}.py", list(found.values()), device=device)
         scratch.unlink()
         print(f"Written: {path}")
-    return 0 if all(row.kept for row in found.values()) else 1
+    return 0 if all(row.within_bound for row in found.values()) else 1

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from companion import cost
 from companion.encoder import Encoder, EncoderLayer
-from companion.measure import Row, once, one_thread
+from companion.measure import Row, one_thread, time_call
 from companion.multihead import MultiHeadAttention
 from companion.recurrent import CausalConv
 from scripts.resume import measure_rows
@@ -93,9 +93,10 @@ def measured(row: Row, device: str) -> Row:
     module = (MODELS | LAYERS)[row.name]().to(device).eval()
     x = torch.randn(row.settings["batch"], row.settings["n"], D_MODEL).to(device)
     with torch.no_grad(), one_thread():
-        second = [once(lambda: module(x), torch.device(device)) for _ in range(2)][-1]  # warm up, see how long it takes
+        # Warm up, and see how long it takes.
+        second = [time_call(lambda: module(x), torch.device(device)) for _ in range(2)][-1]
         runs = min(15, max(3, round(1.0 / second)))
-        values = [round(once(lambda: module(x), torch.device(device)), 7) for _ in range(runs)]
+        values = [round(time_call(lambda: module(x), torch.device(device)), 7) for _ in range(runs)]
     return dataclasses.replace(row, values=values)
 
 

@@ -31,7 +31,7 @@ try:
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from nbformat import NotebookNode
 except ModuleNotFoundError as error:
-    sys.exit(f"make_notebooks needs the package {error.name}: run `make notebooks`, which installs it.")
+    sys.exit(f"companion.book.notebooks needs the package {error.name}: run `make notebooks`, which installs it.")
 
 from companion.book import colab, numbers, toc
 from companion.book.measured_output import MEASURED, Measured, differences

@@ -64,7 +64,7 @@ def _stack(config: ModelConfig, batch: int, t: int, size: int, *, causal: bool, 
     if memory is not None:
         layer += tokens * norm * size + _attention_bytes(config, batch, t, memory, size, masked=False)
     # Before the layers: the embedding where no norm of a layer reads it, the norm of the embedding, the ids.
-    before = config.d_model if config.order == "post" else norm  # pre-norm: the last norm, behind the layers
+    before = config.d_model if config.norm_placement == "post" else norm  # pre-norm: the last norm, behind the layers
     before += (norm - config.d_model) * config.embedding_norm  # its result is the embedding counted already
     ids = TOKEN_BYTES * (2 if config.segments else 1)
     return config.n_layers * layer + tokens * (before * size + ids)

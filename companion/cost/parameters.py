@@ -118,7 +118,7 @@ def model_parameters(config: ModelConfig, kind: Kind) -> Parameters:
     feed_forward = feed_forward_parameters(d, config.d_ff, gated=config.activation == "swiglu", bias=config.bias)
     cross = config.n_layers if kind == "encoder-decoder" else 0
     layers = stacks * config.n_layers
-    norms = 2 * layers + cross + stacks * (config.order == "pre") + stacks * config.embedding_norm
+    norms = 2 * layers + cross + stacks * (config.norm_placement == "pre") + stacks * config.embedding_norm
     relative = {"t5": stacks * T5_BUCKETS * config.n_heads, "transformer-xl": layers * (d * d + 2 * d)}
     tables = stacks * config.max_len * (config.position == "learned") + config.segments
     target = config.target_vocab or config.vocab

@@ -16,7 +16,7 @@ GPT2_SMALL = ModelConfig(
     max_len=1024,
     position="learned",
     activation="gelu-tanh",
-    order="pre",
+    norm_placement="pre",
     scale_embedding=False,
 )
 """Decoder-only; Radford et al. (2019), section 2.3 and Table 2, first row."""
@@ -46,7 +46,7 @@ GPT3 = ModelConfig(
     max_len=2048,
     position="learned",
     activation="gelu-tanh",
-    order="pre",
+    norm_placement="pre",
     scale_embedding=False,
 )
 """Decoder-only; Brown et al. (2020), section 2.1 and Table 2.1, last row. Every second layer of theirs is sparse."""
@@ -60,7 +60,7 @@ LLAMA_7B = ModelConfig(
     position="rope",
     activation="swiglu",
     norm="rms",
-    order="pre",
+    norm_placement="pre",
     bias=False,
     tied=False,
     scale_embedding=False,

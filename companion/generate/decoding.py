@@ -106,12 +106,12 @@ def greedy(
     Raises:
         ValueError: the model is in training mode, an argument does not fit it, or it predicts NaN.
     """
-    decoding = IncrementalDecoder(model, prompt, source, source_lengths)
-    return write(decoding, prompt, max_new, end, lambda logits: logits.argmax(-1))
+    decoder = IncrementalDecoder(model, prompt, source, source_lengths)
+    return decode_loop(decoder, prompt, max_new, end, lambda logits: logits.argmax(-1))
 
 
-def write(
-    decoding: IncrementalDecoder,
+def decode_loop(
+    decoder: IncrementalDecoder,
     prompt: Int[Tensor, "batch t"],
     max_new: int,
     end: int | None,
@@ -120,7 +120,7 @@ def write(
     """Let a model write, one token a row and step, as ``choose`` picks it from the logits ``(batch, vocab)``.
 
     Args:
-        decoding: the model's state, which has read nothing yet.
+        decoder: the model's state, which has read nothing yet.
         prompt: ``(batch, t)``.
         max_new: number of tokens to write at most.
         end: the token after which a row is finished, or ``None``.
@@ -133,7 +133,7 @@ def write(
     token, made = prompt, []
     ended = torch.zeros(len(prompt), dtype=torch.bool, device=prompt.device)
     for _ in range(max_new):
-        logits = decoding(token)
+        logits = decoder(token)
         check_end(end, logits)
         chosen = choose(logits)
         if end is not None:

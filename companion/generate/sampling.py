@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from companion.generate.decoding import IncrementalDecoder, Lengths, write
+from companion.generate.decoding import IncrementalDecoder, Lengths, decode_loop
 from companion.transformer import DecoderOnly, Transformer
 
 
@@ -57,7 +57,7 @@ def sample(
         chosen = torch.multinomial(logits.softmax(-1).cpu(), 1, generator=generator)
         return chosen.squeeze(-1).to(logits.device)
 
-    return write(IncrementalDecoder(model, prompt, source, source_lengths), prompt, max_new, end, draw)
+    return decode_loop(IncrementalDecoder(model, prompt, source, source_lengths), prompt, max_new, end, draw)
 
 
 def keep_top_k(logits: Float[Tensor, "*batch vocab"], k: int) -> Float[Tensor, "*batch vocab"]:

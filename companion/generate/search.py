@@ -83,8 +83,8 @@ def beam(
         raise ValueError(f"a beam has width >= 1 and alpha >= 0: got width={width} and alpha={alpha}.")
     check_steps(max_new)
     batch = prompt.shape[0]
-    decoding = IncrementalDecoder(model, prompt, source, source_lengths)
-    log_p = decoding(prompt).log_softmax(-1)[:, None]  # (batch, alive, vocab): one beginning each, still empty
+    decoder = IncrementalDecoder(model, prompt, source, source_lengths)
+    log_p = decoder(prompt).log_softmax(-1)[:, None]  # (batch, alive, vocab): one beginning each, still empty
     check_end(end, log_p)
     written = torch.empty(batch, 1, 0, dtype=torch.long, device=prompt.device)
     done: list[list[Hypothesis]] = [[] for _ in range(batch)]
@@ -102,8 +102,8 @@ def beam(
         best, kept = best.topk(min(width, best.shape[1]))
         parent, written = parent.gather(1, kept), _rows(written, kept)
         rows = (parent + alive * torch.arange(batch, device=parent.device)[:, None]).flatten()
-        decoding.reorder(rows, same_sources=kept.shape[1] == alive)  # rows move only among those of one prompt
-        log_p = decoding(written[..., -1].reshape(-1, 1)).log_softmax(-1).unflatten(0, (batch, -1)) + best[..., None]
+        decoder.reorder(rows, same_sources=kept.shape[1] == alive)  # rows move only among those of one prompt
+        log_p = decoder(written[..., -1].reshape(-1, 1)).log_softmax(-1).unflatten(0, (batch, -1)) + best[..., None]
     return done
 
 

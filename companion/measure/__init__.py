@@ -3,20 +3,23 @@
 Made for this book. Chapter: book/complexity.
 """
 
-from companion.measure.clock import Quartiles, exponent, once, one_thread, peak_bytes, seconds, time_ratio
+from companion.measure.clock import Quartiles, benchmark, exponent, one_thread, peak_bytes, time_call, time_ratio
+from companion.measure.experiments import Experiment, results
 from companion.measure.files import Row, device_name, load, machine, save
 
 __all__ = [
+    "Experiment",
     "Quartiles",
     "Row",
+    "benchmark",
     "device_name",
     "exponent",
     "load",
     "machine",
-    "once",
     "one_thread",
     "peak_bytes",
+    "results",
     "save",
-    "seconds",
+    "time_call",
     "time_ratio",
 ]

@@ -56,7 +56,7 @@ class Quartiles:
         lower, _, upper = quantiles(values, n=4, method="inclusive")
         return cls(lower, median(values), upper, len(values))
 
-    def steady(self, limit: float = 0.25) -> "Quartiles":
+    def require_spread(self, limit: float = 0.25) -> "Quartiles":
         """Return these quartiles, or refuse them where they are too far apart to mean anything.
 
         Args:
@@ -85,7 +85,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def once(function: Callable[[], object], device: torch.device | str = CPU) -> float:
+def time_call(function: Callable[[], object], device: torch.device | str = CPU) -> float:
     """Time one call, from its start to the end of the work that it started.
 
     Args:
@@ -107,7 +107,7 @@ def once(function: Callable[[], object], device: torch.device | str = CPU) -> fl
     return elapsed
 
 
-def seconds(
+def benchmark(
     function: Callable[[], object], *, runs: int = 7, warmup: int = 1, device: torch.device | str = CPU
 ) -> Quartiles:
     """Time a function on one thread, from its call to the end of the work that it started.
@@ -128,7 +128,7 @@ def seconds(
     with one_thread():
         for _ in range(warmup):
             function()
-        return Quartiles.of([once(function, torch.device(device)) for _ in range(runs)])
+        return Quartiles.of([time_call(function, torch.device(device)) for _ in range(runs)])
 
 
 def time_ratio(
@@ -159,11 +159,11 @@ def time_ratio(
     with one_thread():
         for turn in range(-warmup, runs):
             if turn % 2:
-                first = once(ours, device)
-                second = once(theirs, device)
+                first = time_call(ours, device)
+                second = time_call(theirs, device)
             else:
-                second = once(theirs, device)
-                first = once(ours, device)
+                second = time_call(theirs, device)
+                first = time_call(ours, device)
             ratios.append(first / second)
     return ratios[warmup:]
 

@@ -87,10 +87,10 @@ class Row:
         return {"median": median, "max": max, "min": min}[self.statistic](self.values)
 
     @property
-    def kept(self) -> bool:
-        """Whether the number that counts keeps the bound.
+    def within_bound(self) -> bool:
+        """Whether the number that counts lies within the bound.
 
-        >>> Row("speed", "ratio", [0.8, 0.9, 1.2], bound={"at_most": 0.95}).kept
+        >>> Row("speed", "ratio", [0.8, 0.9, 1.2], bound={"at_most": 0.95}).within_bound
         True
         """
         bound = self.bound or {}

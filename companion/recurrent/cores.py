@@ -59,7 +59,7 @@ class BahdanauCore(nn.Module):
         self.w_context = nn.Linear(d_memory, 3 * d_hidden, bias=False)  # rows: r, z, n, as in the cell
         self.w_out = nn.Linear(d_hidden + d_embed + d_memory, target_vocab)
 
-    def read(self, x: Float[Tensor, "batch t_k d_embed"], lengths: Lengths | None = None) -> Memory:
+    def encode(self, x: Float[Tensor, "batch t_k d_embed"], lengths: Lengths | None = None) -> Memory:
         """Run the encoder.
 
         Args:
@@ -72,12 +72,12 @@ class BahdanauCore(nn.Module):
         states, (_, first) = self.encoder(x, lengths=lengths)
         return Memory(states, self.attention.project(states), _mask(x, lengths), self.w_start(first).tanh())
 
-    def write(self, x: Float[Tensor, "batch t_q d_embed"], memory: Memory, state: State) -> Decoded:
+    def decode(self, x: Float[Tensor, "batch t_q d_embed"], memory: Memory, state: State) -> Decoded:
         """Run the decoder, which attends in its loop: what it looks for depends on the state before the step.
 
         Args:
             x: embedded target tokens.
-            memory: what :meth:`read` gave.
+            memory: what :meth:`encode` gave.
             state: the state before the first of these tokens.
 
         Returns:
@@ -122,7 +122,7 @@ class LuongCore(nn.Module):
         self.w_c = nn.Linear(2 * d_hidden, d_hidden, bias=False)
         self.w_out = nn.Linear(d_hidden, target_vocab)
 
-    def read(self, x: Float[Tensor, "batch t_k d_embed"], lengths: Lengths | None = None) -> Memory:
+    def encode(self, x: Float[Tensor, "batch t_k d_embed"], lengths: Lengths | None = None) -> Memory:
         """Run the encoder.
 
         Args:
@@ -135,12 +135,12 @@ class LuongCore(nn.Module):
         states, last = self.encoder(x, lengths=lengths)
         return Memory(states, self.attention.project(states), _mask(x, lengths), last)
 
-    def write(self, x: Float[Tensor, "batch t_q d_embed"], memory: Memory, state: State) -> Decoded:
+    def decode(self, x: Float[Tensor, "batch t_q d_embed"], memory: Memory, state: State) -> Decoded:
         """Run the decoder, then attend from all its states.
 
         Args:
             x: embedded target tokens.
-            memory: what :meth:`read` gave.
+            memory: what :meth:`encode` gave.
             state: the state before the first of these tokens.
 
         Returns:

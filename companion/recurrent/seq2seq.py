@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from companion.recurrent.cells import ElmanCell
 from companion.recurrent.checks import check_sizes
 from companion.recurrent.cores import BahdanauCore, Decoded, LuongCore, Memory
+from companion.recurrent.decoding import embed, greedy
 from companion.recurrent.gated import GRUCell, LSTMCell
 from companion.recurrent.layers import RNN, Lengths, State
-from companion.recurrent.tokens import embed, greedy
 from companion.seeding import seeded
 
 Step = Callable[[Tensor, State], tuple[Tensor, State]]  # tokens and a state give logits and the next state
@@ -200,7 +200,7 @@ class AttentionSeq2Seq(_Writer):
         Returns:
             The states, with what the decoder needs beside them.
         """
-        return self.core.read(embed(self.embed_source, source, "source"), source_lengths)
+        return self.core.encode(embed(self.embed_source, source, "source"), source_lengths)
 
     def run(self, target: Int[Tensor, "batch t_q"], memory: Memory, state: State | None = None) -> Decoded:
         """Read target tokens from a state on.
@@ -219,7 +219,7 @@ class AttentionSeq2Seq(_Writer):
         x = embed(self.embed_target, target, "target")
         if len(target) != len(memory.states):
             raise ValueError(f"each source has one target: got {len(memory.states)} and {len(target)}. Repeat one.")
-        return self.core.write(x, memory, memory.start if state is None else state)
+        return self.core.decode(x, memory, memory.start if state is None else state)
 
     def forward(
         self,

@@ -89,7 +89,7 @@ def make_encoder(config: ModelConfig) -> Encoder:
         EncoderLayer(config.d_model, config.n_heads, config.d_ff, position=position, **_layer(config))
         for position in _positions(config, causal=False)
     ]
-    return Encoder(layers, make_norm(config) if config.order == "pre" else None)
+    return Encoder(layers, make_norm(config) if config.norm_placement == "pre" else None)
 
 
 def make_decoder(config: ModelConfig, *, cross: bool) -> Decoder:
@@ -106,11 +106,11 @@ def make_decoder(config: ModelConfig, *, cross: bool) -> Decoder:
         DecoderLayer(config.d_model, config.n_heads, config.d_ff, cross=cross, position=position, **_layer(config))
         for position in _positions(config, causal=True)
     ]
-    return Decoder(layers, make_norm(config) if config.order == "pre" else None)
+    return Decoder(layers, make_norm(config) if config.norm_placement == "pre" else None)
 
 
 def _layer(config: ModelConfig) -> dict:
-    names = ("order", "norm", "activation", "n_kv_heads", "dropout", "bias", "eps", "kernel")
+    names = ("norm_placement", "norm", "activation", "n_kv_heads", "dropout", "bias", "eps", "kernel")
     return {name: getattr(config, name) for name in names}
 
 

@@ -17,8 +17,9 @@ from companion.transformer.build import InputEmbedding, initialise, make_decoder
 class DecoderOnly(nn.Module):
     """A language model: it reads tokens and predicts, after each one, the next.
 
-    GPT-2 is ``order="pre", position="learned", activation="gelu-tanh", scale_embedding=False``; Llama is
-    ``order="pre", position="rope", norm="rms", activation="swiglu", bias=False, tied=False, scale_embedding=False``.
+    GPT-2 is ``norm_placement="pre", position="learned", activation="gelu-tanh", scale_embedding=False``; Llama is
+    ``norm_placement="pre", position="rope", norm="rms", activation="swiglu", bias=False, tied=False,
+    scale_embedding=False``.
 
     Args:
         config: sizes and choices.

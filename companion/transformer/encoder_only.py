@@ -14,8 +14,8 @@ class EncoderOnly(nn.Module):
     """A model that reads a whole sequence at once and gives a vector for each token.
 
     BERT is ``position="learned", segments=2, embedding_norm=True, activation="gelu", eps=1e-12,
-    scale_embedding=False`` in the order ``"post"``. Its pooler, a linear map and a tanh on the first token's vector,
-    is left out, and so is the transformation before its output matrix.
+    scale_embedding=False`` with ``norm_placement="post"``. Its pooler, a linear map and a tanh on the first token's
+    vector, is left out, and so is the transformation before its output matrix.
 
     Args:
         config: sizes and choices.

@@ -40,7 +40,12 @@ def test_base_is_the_default():
 
 def test_the_other_choices_of_the_base_model_are_those_of_2017():
     config = base(VOCAB)
-    assert (config.position, config.activation, config.norm, config.order) == ("sinusoidal", "relu", "layer", "post")
+    assert (config.position, config.activation, config.norm, config.norm_placement) == (
+        "sinusoidal",
+        "relu",
+        "layer",
+        "post",
+    )
     assert (config.bias, config.tied, config.scale_embedding) == (True, True, True)
     assert (config.target_vocab, config.n_kv_heads, config.segments, config.embedding_norm) == (None, None, 0, False)
 
@@ -57,9 +62,9 @@ def test_toy_is_smaller_than_base_in_every_size_and_the_same_model_otherwise():
 
 @pytest.mark.parametrize("size", [base, big, toy])
 def test_a_change_reaches_its_field_and_no_other(size):
-    config = size(11, order="pre", n_layers=3)
-    assert (config.order, config.n_layers) == ("pre", 3)
-    assert changed(config, size(11)) == {"order", "n_layers"}
+    config = size(11, norm_placement="pre", n_layers=3)
+    assert (config.norm_placement, config.n_layers) == ("pre", 3)
+    assert changed(config, size(11)) == {"norm_placement", "n_layers"}
 
 
 @pytest.mark.parametrize("size", [base, big, toy])
@@ -164,7 +169,7 @@ CHOICES = {
     "position": "none, sinusoidal, learned, rope, alibi, t5, transformer-xl",
     "activation": "relu, gelu, gelu-tanh, swiglu",
     "norm": "layer, rms",
-    "order": "post, pre",
+    "norm_placement": "post, pre",
     "kernel": "sdpa, reference",
 }
 

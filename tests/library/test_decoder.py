@@ -1,4 +1,4 @@
-"""The decoder: closed forms of both orders, causality, the cache, then every refusal."""
+"""The decoder: closed forms of both norm placements, causality, the cache, then every refusal."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ from companion.positional import ALiBi, RotaryPosition
 
 BATCH, T, T_K, D, HEADS, FF, LAYERS = 2, 7, 9, 12, 3, 11, 5  # all different, and so is d_k = 4
 ROUNDING = 1e-12  # float64 on numbers of unit size
-ORDERS = pytest.mark.parametrize("order", ["post", "pre"])
+NORM_PLACEMENTS = pytest.mark.parametrize("norm_placement", ["post", "pre"])
 CROSS = pytest.mark.parametrize("cross", [False, True], ids=["decoder-only", "with memory"])
 
 
@@ -58,18 +58,18 @@ def memory(randn):
 
 def test_a_pre_norm_layer_whose_sub_layers_answer_nothing_returns_its_input(randn, memory):
     x = randn(BATCH, T, D)
-    assert torch.equal(silence(make_layer(order="pre"))(x, memory), x)
+    assert torch.equal(silence(make_layer(norm_placement="pre"))(x, memory), x)
 
 
 def test_a_post_norm_layer_whose_sub_layers_answer_nothing_normalises_three_times(randn, memory):
-    layer, x = silence(make_layer(order="post")), randn(BATCH, T, D)
+    layer, x = silence(make_layer(norm_placement="post")), randn(BATCH, T, D)
     close(layer(x, memory), layer.norm_3(layer.norm_2(layer.norm_1(x))))
 
 
-@ORDERS
-def test_a_layer_is_its_three_sub_layers_written_out(randn, memory, order):
-    layer, x = make_layer(order=order), randn(BATCH, T, D)
-    if order == "post":
+@NORM_PLACEMENTS
+def test_a_layer_is_its_three_sub_layers_written_out(randn, memory, norm_placement):
+    layer, x = make_layer(norm_placement=norm_placement), randn(BATCH, T, D)
+    if norm_placement == "post":
         x_1 = layer.norm_1(x + layer.self_attention(x, mask=causal(T)))
         x_2 = layer.norm_2(x_1 + layer.cross_attention(x_1, memory))
         want = layer.norm_3(x_2 + layer.feed_forward(x_2))
@@ -80,11 +80,11 @@ def test_a_layer_is_its_three_sub_layers_written_out(randn, memory, order):
     close(layer(x, memory), want)
 
 
-@ORDERS
-def test_without_memory_a_decoder_layer_is_an_encoder_layer_with_a_causal_mask(randn, order):
+@NORM_PLACEMENTS
+def test_without_memory_a_decoder_layer_is_an_encoder_layer_with_a_causal_mask(randn, norm_placement):
     ours, other, x = (
-        make_layer(order=order, cross=False),
-        EncoderLayer(D, HEADS, FF, order=order, dropout=0),
+        make_layer(norm_placement=norm_placement, cross=False),
+        EncoderLayer(D, HEADS, FF, norm_placement=norm_placement, dropout=0),
         randn(2, T, D),
     )
     names = {"self_attention": "attention", "norm_3": "norm_2"}
@@ -98,7 +98,7 @@ def test_without_memory_a_decoder_layer_is_an_encoder_layer_with_a_causal_mask(r
 
 def test_the_memory_is_not_normalised_by_the_layer(randn, memory):
     """Twice the memory gives other keys and values: a norm in front of them would undo the factor."""
-    layer, x = make_layer(order="pre"), randn(BATCH, T, D)
+    layer, x = make_layer(norm_placement="pre"), randn(BATCH, T, D)
     assert not torch.allclose(layer(x, memory), layer(x, 2 * memory), atol=1e-3)
 
 
@@ -114,10 +114,10 @@ def test_a_decoder_is_its_layers_one_after_the_other_and_the_final_norm(randn, m
 
 
 @CROSS
-@ORDERS
-def test_no_output_depends_on_a_later_input(randn, memory, order, cross):
+@NORM_PLACEMENTS
+def test_no_output_depends_on_a_later_input(randn, memory, norm_placement, cross):
     """By autograd: the gradient is exactly 0 for later positions and for other sequences, and nowhere else."""
-    x, decoder = randn(BATCH, T, D, requires_grad=True), make_decoder(order=order, cross=cross)
+    x, decoder = randn(BATCH, T, D, requires_grad=True), make_decoder(norm_placement=norm_placement, cross=cross)
     output = decoder(x, memory if cross else None)
     for position in range(T):
         (gradient,) = torch.autograd.grad(output[1, position].square().sum(), x, retain_graph=True)
@@ -128,7 +128,7 @@ def test_no_output_depends_on_a_later_input(randn, memory, order, cross):
 
 def test_every_output_depends_on_the_memory_that_is_not_hidden(randn):
     memory = randn(BATCH, T_K, D, requires_grad=True)
-    output = make_decoder(order="pre")(randn(BATCH, T, D), memory, memory_mask=padding([T_K, 4]))
+    output = make_decoder(norm_placement="pre")(randn(BATCH, T, D), memory, memory_mask=padding([T_K, 4]))
     (gradient,) = torch.autograd.grad(output[1, 0].square().sum(), memory)
     assert (gradient[1, 4:] == 0).all()
     assert (gradient[1, :4].abs().amax(dim=-1) > 1e-9).all()
@@ -142,12 +142,12 @@ def test_a_memory_that_is_all_padding_stays_finite(randn, memory):
 
 
 @CROSS
-@ORDERS
+@NORM_PLACEMENTS
 @pytest.mark.parametrize("position", ["none", "rope", "alibi"])
 @pytest.mark.parametrize("chunks", [[1] * T, [4, 3], [3, 1, 1, 2], [T]], ids=str)
-def test_with_a_cache_the_outputs_are_the_same(randn, memory, order, cross, position, chunks):
+def test_with_a_cache_the_outputs_are_the_same(randn, memory, norm_placement, cross, position, chunks):
     scheme = {"none": None, "rope": RotaryPosition(D // HEADS), "alibi": ALiBi(HEADS)}[position]
-    decoder, x = make_decoder(order=order, cross=cross, position=scheme), randn(BATCH, T, D)
+    decoder, x = make_decoder(norm_placement=norm_placement, cross=cross, position=scheme), randn(BATCH, T, D)
     cache, given = DecoderCache(LAYERS), (memory, padding([T_K, 4])) if cross else (None, None)
     with torch.no_grad():
         want = decoder(x, given[0], memory_mask=given[1])
@@ -172,7 +172,7 @@ def test_the_memory_is_projected_once(randn, memory):
 @pytest.mark.parametrize("p", [0.5, 0.9])
 def test_dropout_falls_on_what_a_sub_layer_adds_and_not_on_the_sum(randn, p):
     """A number of a pre-norm layer stays what it was where all three additions are dropped: in p^3 of the cases."""
-    layer, x = make_layer(order="pre", dropout=p).train(), randn(BATCH, 100, D)
+    layer, x = make_layer(norm_placement="pre", dropout=p).train(), randn(BATCH, 100, D)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         share = (layer(x, randn(BATCH, T_K, D)) == x).double().mean()
@@ -219,8 +219,8 @@ def test_a_layer_without_cross_attention_has_no_parameters_for_it():
 
 @pytest.mark.usefixtures("shape_checks_off")
 def test_an_order_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match=r"order of a layer is 'post' or 'pre': got 'sandwich'. Vaswani"):
-        DecoderLayer(D, HEADS, FF, order="sandwich")
+    with pytest.raises(ValueError, match=r"^norm_placement is 'post' or 'pre': got 'sandwich'. Vaswani"):
+        DecoderLayer(D, HEADS, FF, norm_placement="sandwich")
 
 
 @pytest.mark.usefixtures("shape_checks_off")

@@ -1,4 +1,4 @@
-"""The encoder: closed forms of both orders, properties, where dropout stands, then every refusal."""
+"""The encoder: closed forms of both norm placements, properties, where dropout stands, then every refusal."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ from companion.positional import ALiBi, RotaryPosition
 
 BATCH, T, D, HEADS, FF, LAYERS = 2, 7, 12, 3, 11, 5  # all different, and so is d_k = 4
 ROUNDING = 1e-12  # float64 on numbers of unit size
-ORDERS = pytest.mark.parametrize("order", ["post", "pre"])
+NORM_PLACEMENTS = pytest.mark.parametrize("norm_placement", ["post", "pre"])
 
 
 def close(got, want):
@@ -45,19 +45,19 @@ def silence(layer):
 
 def test_a_pre_norm_layer_whose_sub_layers_answer_nothing_returns_its_input(randn):
     x = randn(BATCH, T, D)
-    assert torch.equal(silence(make_layer(order="pre"))(x), x)
+    assert torch.equal(silence(make_layer(norm_placement="pre"))(x), x)
 
 
 def test_a_post_norm_layer_whose_sub_layers_answer_nothing_normalises_twice(randn):
-    layer, x = silence(make_layer(order="post")), randn(BATCH, T, D)
+    layer, x = silence(make_layer(norm_placement="post")), randn(BATCH, T, D)
     close(layer(x), layer.norm_2(layer.norm_1(x)))
     assert not torch.allclose(layer.norm_2(layer.norm_1(x)), layer.norm_1(layer.norm_2(x)))
 
 
-@ORDERS
-def test_a_layer_is_its_two_sub_layers_written_out(randn, order):
-    layer, x = make_layer(order=order), randn(BATCH, T, D)
-    if order == "post":
+@NORM_PLACEMENTS
+def test_a_layer_is_its_two_sub_layers_written_out(randn, norm_placement):
+    layer, x = make_layer(norm_placement=norm_placement), randn(BATCH, T, D)
+    if norm_placement == "post":
         middle = layer.norm_1(x + layer.attention(x))
         close(layer(x), layer.norm_2(middle + layer.feed_forward(middle)))
     else:
@@ -66,7 +66,7 @@ def test_a_layer_is_its_two_sub_layers_written_out(randn, order):
 
 
 def test_a_post_norm_layer_ends_in_vectors_of_mean_0_and_size_1(randn):
-    layer = make_layer(order="post", eps=1e-12)
+    layer = make_layer(norm_placement="post", eps=1e-12)
     with torch.no_grad():
         layer.norm_2.weight.fill_(1.0)
         layer.norm_2.bias.zero_()
@@ -75,12 +75,16 @@ def test_a_post_norm_layer_ends_in_vectors_of_mean_0_and_size_1(randn):
     torch.testing.assert_close(output.var(dim=-1, unbiased=False), torch.ones(BATCH, T).double(), rtol=0, atol=1e-9)
 
 
-@ORDERS
-def test_the_gain_of_the_residual_path(randn, order):
+@NORM_PLACEMENTS
+def test_the_gain_of_the_residual_path(randn, norm_placement):
     """Pre-norm passes the gradient on unchanged beside the sub-layers; post-norm sends it through two norms."""
-    layer, x, upstream = silence(make_layer(order=order)), randn(BATCH, T, D, requires_grad=True), randn(BATCH, T, D)
+    layer, x, upstream = (
+        silence(make_layer(norm_placement=norm_placement)),
+        randn(BATCH, T, D, requires_grad=True),
+        randn(BATCH, T, D),
+    )
     (gradient,) = torch.autograd.grad(layer(x), x, upstream)
-    assert torch.equal(gradient, upstream) == (order == "pre")
+    assert torch.equal(gradient, upstream) == (norm_placement == "pre")
 
 
 def test_an_encoder_is_its_layers_one_after_the_other(randn):
@@ -92,7 +96,7 @@ def test_an_encoder_is_its_layers_one_after_the_other(randn):
 
 
 def test_the_final_norm_comes_last(randn):
-    layer, x = make_layer(order="pre"), randn(BATCH, T, D)
+    layer, x = make_layer(norm_placement="pre"), randn(BATCH, T, D)
     norm = LayerNorm(D).double()
     with torch.no_grad():
         norm.weight.copy_(randn(D))
@@ -102,13 +106,13 @@ def test_the_final_norm_comes_last(randn):
 # Properties
 
 
-@ORDERS
+@NORM_PLACEMENTS
 @given(seed=st.integers(0, 2**16))
-def test_tokens_in_another_order_give_the_outputs_in_that_order(order, seed):
+def test_tokens_in_another_order_give_the_outputs_in_that_order(norm_placement, seed):
     """Without positions an encoder sees a set."""
     generator = torch.Generator().manual_seed(seed)
     x, order_of = torch.randn(BATCH, T, D, generator=generator).double(), torch.randperm(T, generator=generator)
-    layer = make_layer(seed, order=order)
+    layer = make_layer(seed, norm_placement=norm_placement)
     close(layer(x[:, order_of]), layer(x)[:, order_of])
 
 
@@ -118,12 +122,12 @@ def test_with_a_relative_position_the_order_matters(randn, make):
     assert not torch.allclose(layer(x.roll(1, dims=1)), layer(x).roll(1, dims=1), atol=1e-3)
 
 
-@ORDERS
+@NORM_PLACEMENTS
 @given(length=st.integers(1, T - 1), seed=st.integers(0, 2**16))
-def test_padding_has_no_influence(order, length, seed):
+def test_padding_has_no_influence(norm_placement, length, seed):
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(1, T, D, generator=generator).double()
-    encoder, mask = Encoder([make_layer(seed, order=order) for _ in range(2)]), padding([length], T)
+    encoder, mask = Encoder([make_layer(seed, norm_placement=norm_placement) for _ in range(2)]), padding([length], T)
     before = encoder(x, mask)[:, :length]
     x[:, length:] = 1e3
     assert torch.equal(encoder(x, mask)[:, :length], before)
@@ -138,7 +142,7 @@ def test_a_sequence_that_is_all_padding_stays_finite(randn):
 def test_every_layer_gets_the_mask(randn):
     """With a causal mask no output depends on a later input, however deep the stack."""
     x = randn(1, T, D, requires_grad=True)
-    encoder = Encoder([make_layer(seed, order="pre") for seed in range(LAYERS)])
+    encoder = Encoder([make_layer(seed, norm_placement="pre") for seed in range(LAYERS)])
     (gradient,) = torch.autograd.grad(encoder(x, and_masks(causal(T), padding([T])))[:, 3].sum(), x)
     assert (gradient[:, 4:] == 0).all()
     assert (gradient[:, :4].abs().amax(dim=-1) > 1e-6).all()
@@ -149,7 +153,7 @@ def test_every_layer_gets_the_mask(randn):
 
 def test_dropout_falls_on_what_a_sub_layer_adds_and_not_on_the_sum(randn):
     """With p = 0.9 both additions are dropped in 81% of the numbers of a pre-norm layer, which stay what they were."""
-    layer, x = make_layer(order="pre", dropout=0.9).train(), randn(BATCH, 50, D)
+    layer, x = make_layer(norm_placement="pre", dropout=0.9).train(), randn(BATCH, 50, D)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         share = (layer(x) == x).double().mean()
@@ -201,8 +205,8 @@ def test_the_choices_reach_the_parts():
 
 @pytest.mark.usefixtures("shape_checks_off")
 def test_an_order_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match=r"order of a layer is 'post' or 'pre': got 'sandwich'. Vaswani"):
-        EncoderLayer(D, HEADS, FF, order="sandwich")
+    with pytest.raises(ValueError, match=r"^norm_placement is 'post' or 'pre': got 'sandwich'. Vaswani"):
+        EncoderLayer(D, HEADS, FF, norm_placement="sandwich")
 
 
 @pytest.mark.usefixtures("shape_checks_off")

@@ -20,7 +20,7 @@ SIZES = {
     "n_heads": 3,
     "d_ff": 7,
     "max_len": 13,
-    "order": "pre",
+    "norm_placement": "pre",
     "tied": False,
 }
 

@@ -12,7 +12,7 @@ from companion.interpret import (
     head_contributions,
     head_importance,
     norm_weighted,
-    record,
+    record_attention,
     rollout,
 )
 from companion.multihead import MultiHeadAttention
@@ -66,7 +66,7 @@ def test_recorded_weights_are_those_that_the_output_was_made_with(encoder):
     layer = encoder.encoder.layers[0].attention
     seen = {}
     hook = layer.register_forward_hook(lambda _, inputs, output: seen.update(x=inputs[0], output=output))
-    with record(encoder) as weights:
+    with record_attention(encoder) as weights:
         encoder(TOKENS, lengths=LENGTHS)
     hook.remove()
     value = layer.w_v(seen["x"]).unflatten(-1, (3, 4)).transpose(1, 2)
@@ -76,7 +76,7 @@ def test_recorded_weights_are_those_that_the_output_was_made_with(encoder):
 
 def test_masks_are_in_the_recorded_weights(translator):
     target = torch.tensor([[1, 2, 3], [4, 5, 6]])
-    with record(translator) as weights:
+    with record_attention(translator) as weights:
         translator(TOKENS, target, source_lengths=LENGTHS)
     assert {tuple(layer.shape) for layer in weights.values()} == {(2, 3, 5, 5), (2, 3, 3, 3), (2, 3, 3, 5)}
     assert all(torch.allclose(layer.sum(-1), torch.ones((), dtype=torch.float64)) for layer in weights.values())
@@ -89,7 +89,7 @@ def test_masks_are_in_the_recorded_weights(translator):
 
 def test_recording_changes_nothing_and_ends_with_its_block(encoder):
     before = encoder(TOKENS)
-    with record(encoder) as weights:
+    with record_attention(encoder) as weights:
         assert torch.equal(encoder(TOKENS), before)
     assert not any(layer.requires_grad for layer in weights.values())
     kept = dict(weights)
@@ -98,7 +98,7 @@ def test_recording_changes_nothing_and_ends_with_its_block(encoder):
 
 
 def test_a_later_call_takes_the_place_of_an_earlier_one(encoder):
-    with record(encoder) as weights:
+    with record_attention(encoder) as weights:
         encoder(TOKENS)
         encoder(TOKENS[:, :2])
     assert weights["encoder.layers.1.attention"].shape == (2, 3, 2, 2)
@@ -106,7 +106,7 @@ def test_a_later_call_takes_the_place_of_an_earlier_one(encoder):
 
 def test_a_call_with_a_cache_is_not_recorded():
     model = unit(DecoderOnly(CONFIG))
-    with torch.no_grad(), pytest.raises(ValueError, match="recorded without a cache"), record(model):
+    with torch.no_grad(), pytest.raises(ValueError, match="recorded without a cache"), record_attention(model):
         model(TOKENS, cache=model.new_cache())
     hooks = [layer._forward_pre_hooks for layer in attention_layers(model).values()]
     assert not any(hooks)  # they are gone in spite of the error
@@ -156,7 +156,7 @@ def test_a_head_or_layer_that_is_not_there_cannot_be_ablated(encoder):
 def test_a_model_without_attention_is_refused():
     with (
         pytest.raises(ValueError, match="has MultiHeadAttention layers: got Linear without one"),
-        record(nn.Linear(1, 1)),
+        record_attention(nn.Linear(1, 1)),
     ):
         pass
 

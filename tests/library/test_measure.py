@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from companion.measure import (
     Quartiles,
     Row,
+    benchmark,
     clock,
     device_name,
     exponent,
@@ -21,7 +22,6 @@ from companion.measure import (
     one_thread,
     peak_bytes,
     save,
-    seconds,
     time_ratio,
 )
 
@@ -66,16 +66,16 @@ def test_too_few_values_or_impossible_ones_have_no_quartiles(values):
 
 def test_values_too_far_apart_are_refused_with_their_spread():
     calm = Quartiles(0.9, 1.0, 1.1, 7)
-    assert calm.steady() is calm
+    assert calm.require_spread() is calm
     with pytest.raises(ValueError, match=r"at most 25% of the median apart: got 60% in 7 runs \(0\.8 to 1\.4\)"):
-        Quartiles(0.8, 1.0, 1.4, 7).steady()
+        Quartiles(0.8, 1.0, 1.4, 7).require_spread()
     with pytest.raises(ValueError, match=r"at most 10% .* got 20%"):
-        calm.steady(0.1)
+        calm.require_spread(0.1)
 
 
 def test_the_warm_up_is_not_measured(ticking):
     durations = iter([100.0, 100.0, 1.0, 2.0, 3.0])
-    assert seconds(ticking(lambda: next(durations)), runs=3, warmup=2) == Quartiles(1.5, 2.0, 2.5, 3)
+    assert benchmark(ticking(lambda: next(durations)), runs=3, warmup=2) == Quartiles(1.5, 2.0, 2.5, 3)
 
 
 def test_a_ratio_divides_ours_by_theirs_in_each_round(ticking):
@@ -89,7 +89,7 @@ def test_the_rounds_take_turns_in_who_runs_first(ticking):
     assert log == ["theirs", "ours", "ours", "theirs"] * 2
 
 
-@pytest.mark.parametrize("measure", [seconds, lambda f, **runs: time_ratio(f, f, **runs)])
+@pytest.mark.parametrize("measure", [benchmark, lambda f, **runs: time_ratio(f, f, **runs)])
 @pytest.mark.parametrize(("runs", "warmup"), [(2, 0), (3, -1)])
 def test_fewer_than_three_runs_are_refused(measure, runs, warmup):
     with pytest.raises(ValueError, match=rf"at least 3 runs and no negative warm-up: got {runs} and {warmup}"):
@@ -97,14 +97,14 @@ def test_fewer_than_three_runs_are_refused(measure, runs, warmup):
 
 
 def test_a_real_pause_is_seen_by_the_real_clock():
-    assert seconds(lambda: time.sleep(0.01), runs=3, warmup=0).lower >= 0.01
+    assert benchmark(lambda: time.sleep(0.01), runs=3, warmup=0).lower >= 0.01
 
 
 def test_a_measurement_runs_on_one_thread_and_gives_the_others_back():
     before, inside = torch.get_num_threads(), []
     torch.set_num_threads(2)
     try:
-        seconds(lambda: inside.append(torch.get_num_threads()), runs=3)
+        benchmark(lambda: inside.append(torch.get_num_threads()), runs=3)
         time_ratio(*[lambda: inside.append(torch.get_num_threads())] * 2, runs=3)
         with pytest.raises(RuntimeError, match="stop"), one_thread():
             raise RuntimeError("stop")
@@ -188,9 +188,9 @@ def test_the_number_that_counts_is_the_one_that_the_row_names():
 
 
 def test_a_bound_is_kept_or_not_and_no_bound_is_always_kept():
-    assert [row.kept for row in rows()] == [True, False, True]
-    assert not Row("speed", "ratio", [0.96], bound={"at_most": 0.95}).kept
-    assert Row("speed", "ratio", [0.95], bound={"at_most": 0.95}).kept
+    assert [row.within_bound for row in rows()] == [True, False, True]
+    assert not Row("speed", "ratio", [0.96], bound={"at_most": 0.95}).within_bound
+    assert Row("speed", "ratio", [0.95], bound={"at_most": 0.95}).within_bound
 
 
 def test_what_was_saved_is_loaded_again(tmp_path):

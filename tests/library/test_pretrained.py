@@ -144,7 +144,7 @@ def test_the_config_holds_every_size(folder):
     config = config_from(folder)
     sizes = config.vocab, config.d_model, config.n_heads, config.d_ff, config.n_layers, config.max_len, config.segments
     assert sizes == (VOCAB, D, HEADS, FF, LAYERS, MAX_LEN, SEGMENTS)
-    assert (config.dropout, config.eps, config.order, config.position) == (0.25, 1e-7, "post", "learned")
+    assert (config.dropout, config.eps, config.norm_placement, config.position) == (0.25, 1e-7, "post", "learned")
     assert (config.embedding_norm, config.scale_embedding, config.tied) == (True, False, True)
 
 

@@ -57,7 +57,14 @@ def count(model, described):
 
 def test_gpt2_small_has_124439808_parameters():
     gpt2 = ModelConfig(
-        vocab=50257, d_model=768, n_layers=12, n_heads=12, d_ff=3072, max_len=1024, position="learned", order="pre"
+        vocab=50257,
+        d_model=768,
+        n_layers=12,
+        n_heads=12,
+        d_ff=3072,
+        max_len=1024,
+        position="learned",
+        norm_placement="pre",
     )
     assert count(DecoderOnly, gpt2) == 124_439_808
 
@@ -87,7 +94,7 @@ def test_llama_7b_has_6738415616_parameters():
         position="rope",
         activation="swiglu",
         norm="rms",
-        order="pre",
+        norm_placement="pre",
         bias=False,
         tied=False,
     )
@@ -115,9 +122,9 @@ def vectors_of(embedding):
 
 
 @each_scheme
-@pytest.mark.parametrize("order", ["post", "pre"])
-def test_no_logit_of_a_decoder_only_model_depends_on_a_later_token(position, order):
-    model = make(DecoderOnly, position=position, order=order)
+@pytest.mark.parametrize("norm_placement", ["post", "pre"])
+def test_no_logit_of_a_decoder_only_model_depends_on_a_later_token(position, norm_placement):
+    model = make(DecoderOnly, position=position, norm_placement=norm_placement)
     seen = vectors_of(model.embedding)
     logits = model(draw(T))
     for t in range(T):
@@ -155,7 +162,14 @@ def test_every_vector_of_an_encoder_only_model_depends_on_all_real_tokens(positi
 
 
 CHUNKS = [[1] * T, [3, 1, 1, 2], [T - 1, 1]]  # token by token; a prompt, then chunks; a long prompt, then one
-GROUPED = {"n_kv_heads": 2, "order": "pre", "norm": "rms", "activation": "swiglu", "tied": False, "kernel": "reference"}
+GROUPED = {
+    "n_kv_heads": 2,
+    "norm_placement": "pre",
+    "norm": "rms",
+    "activation": "swiglu",
+    "tied": False,
+    "kernel": "reference",
+}
 
 
 @pytest.mark.parametrize("changes", [{}, GROUPED], ids=["2017", "grouped"])
@@ -294,15 +308,15 @@ def test_dropout_falls_on_the_sum_of_embeddings(model):
 
 
 @each_model
-@pytest.mark.parametrize("order", ["post", "pre"])
+@pytest.mark.parametrize("norm_placement", ["post", "pre"])
 @pytest.mark.parametrize(("norm", "kind"), [("layer", LayerNorm), ("rms", RMSNorm)])
-def test_a_pre_norm_stack_ends_in_a_norm_and_a_post_norm_stack_does_not(model, order, norm, kind):
-    built = make(model, order=order, norm=norm, eps=0.5)
+def test_a_pre_norm_stack_ends_in_a_norm_and_a_post_norm_stack_does_not(model, norm_placement, norm, kind):
+    built = make(model, norm_placement=norm_placement, norm=norm, eps=0.5)
     for stack in (getattr(built, "encoder", None), getattr(built, "decoder", None)):
         if stack is not None:
             assert len(stack.layers) == SIZES["n_layers"]
             assert (type(stack.final_norm), getattr(stack.final_norm, "eps", None)) == (
-                (kind, 0.5) if order == "pre" else (type(None), None)
+                (kind, 0.5) if norm_placement == "pre" else (type(None), None)
             )
 
 
@@ -310,7 +324,7 @@ def test_a_pre_norm_stack_ends_in_a_norm_and_a_post_norm_stack_does_not(model, o
 def test_every_choice_reaches_every_layer(model):
     built = model(
         config(
-            order="pre",
+            norm_placement="pre",
             norm="rms",
             activation="swiglu",
             n_kv_heads=3,
@@ -325,14 +339,14 @@ def test_every_choice_reaches_every_layer(model):
     for layer in layers:
         attention = layer.self_attention if isinstance(layer, DecoderLayer) else layer.attention
         assert (attention.n_heads, attention.n_kv_heads, attention.kernel) == (6, 3, "reference")
-        assert (layer.order, layer.norm_1.eps, layer.dropout.p) == ("pre", 0.5, 0.25)
+        assert (layer.norm_placement, layer.norm_1.eps, layer.dropout.p) == ("pre", 0.5, 0.25)
         assert layer.feed_forward.w_gate.weight.shape == (11, 12)
         assert layer.feed_forward.w_gate.bias is None
 
 
 @each_model
 def test_a_model_without_biases_has_none(model):
-    built = model(config(bias=False, order="pre", embedding_norm=True, tied=False))
+    built = model(config(bias=False, norm_placement="pre", embedding_norm=True, tied=False))
     assert [name for name, _ in built.named_parameters() if name.endswith("bias")] == []
 
 

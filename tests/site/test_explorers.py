@@ -12,7 +12,7 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 
-from companion.book.site import explorers as light
+from companion.book.site import explorers as static_explorers
 from companion.explorers import AttentionMap, AttentionWalk, SoftmaxExplorer
 from tests.site.accessibility import axe_faults
 from tests.site.browser import figures, put, shown
@@ -254,13 +254,13 @@ def bench(tmp_path):
         body, scripts = [], {}
         for explorer in explorers:
             state = json.loads(json.dumps(explorer.get_state()))
-            key, script, place = light.figure({"state": state}, explorer.model_id)
+            key, script, place = static_explorers.figure({"state": state}, explorer.model_id)
             scripts[key] = change(key, script)
             body.append(place)
         for key, script in scripts.items():
             if script is not None:
                 (tmp_path / f"{key}.js").write_text(script, "utf8")
-        (tmp_path / "mount.js").write_text(light.MOUNT.read_text("utf8"), "utf8")
+        (tmp_path / "mount.js").write_text(static_explorers.MOUNT.read_text("utf8"), "utf8")
         (tmp_path / "spy.js").write_text(
             "window.codes = {}; const define = LightWidgets.define; LightWidgets.define = (key, css, factory) => "
             "define(key, css, () => (codes[key.split('.')[0]] = factory()));",

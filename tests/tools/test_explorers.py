@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from companion.book.site import explorers as light
+from companion.book.site import explorers as static_explorers
 from companion.explorers import base, explorers
 from tests.site.checks import MODULES
 
@@ -74,7 +74,7 @@ def test_a_script_has_one_default_export_no_import_and_no_html_from_data(explore
 
 @each
 def test_an_explorer_becomes_a_figure_of_the_static_page(explorer):
-    key, script, place = light.figure({"state": json.loads(json.dumps(explorer.get_state()))}, "0")
+    key, script, place = static_explorers.figure({"state": json.loads(json.dumps(explorer.get_state()))}, "0")
     assert key.startswith(f"{type(explorer).__name__}.")
     assert script.startswith("LightWidgets.define(")
     assert f'aria-label="Interactive figure: {explorer.label}"' in place
@@ -103,7 +103,7 @@ def state(**changes):
 
 
 def test_a_figure_carries_its_values_escaped_and_works_as_a_classic_script():
-    key, script, place = light.figure(state(note="</script>", _css="p {}"), "0a")
+    key, script, place = static_explorers.figure(state(note="</script>", _css="p {}"), "0a")
     assert re.fullmatch(r"Demo\.[0-9a-f]{8}", key)
     assert "export" not in script
     assert "const $default = { render() {} };" in script
@@ -132,12 +132,12 @@ def test_a_figure_carries_its_values_escaped_and_works_as_a_classic_script():
     ],
 )
 def test_what_would_be_dead_on_the_page_is_refused(entry, why):
-    with pytest.raises(light.Unshowable, match=why):
-        light.figure(entry, "0")
+    with pytest.raises(static_explorers.Unshowable, match=why):
+        static_explorers.figure(entry, "0")
 
 
 def test_masked_entries_and_ordinary_words_pass():
-    _, _, place = light.figure(state(x=[None, 0.5, True, "Nan", "nan bread"], y={"z": 3}), "0")
+    _, _, place = static_explorers.figure(state(x=[None, 0.5, True, "Nan", "nan bread"], y={"z": 3}), "0")
     assert '"x":[null,0.5,true,"Nan","nan bread"]' in place
 
 
@@ -147,13 +147,13 @@ def test_a_page_without_a_figure_leaves_no_script_of_an_earlier_build(tmp_path):
         builder = type("Builder", (), {"format": "html"})
         outdir = tmp_path
 
-    environment = type("Environment", (), {"light_widgets": {"page": {"Demo.1": "// one", "Demo.2": "// two"}}})
-    light.on_updated(App, environment)
+    environment = type("Environment", (), {"static_explorers": {"page": {"Demo.1": "// one", "Demo.2": "// two"}}})
+    static_explorers.on_updated(App, environment)
     folder = tmp_path / "_static" / "light"
     assert sorted(path.name for path in folder.iterdir()) == ["Demo.1.js", "Demo.2.js", "mount.js"]
-    environment.light_widgets = {"page": {"Demo.2": "// two"}}
-    light.on_updated(App, environment)
+    environment.static_explorers = {"page": {"Demo.2": "// two"}}
+    static_explorers.on_updated(App, environment)
     assert sorted(path.name for path in folder.iterdir()) == ["Demo.2.js", "mount.js"]
-    environment.light_widgets = {}
-    light.on_updated(App, environment)
+    environment.static_explorers = {}
+    static_explorers.on_updated(App, environment)
     assert list(folder.iterdir()) == []

@@ -84,7 +84,7 @@ def test_the_two_decoders_are_one_function(bench, monkeypatch):
         max_len=7,
         position="learned",
         activation="gelu",
-        order="pre",
+        norm_placement="pre",
         scale_embedding=False,
     )
     ours, theirs = DecoderOnly(config, seed=0).double(), bench.TorchDecoder(config).double()
@@ -270,7 +270,7 @@ def test_a_missed_bar_is_named_and_makes_the_exit_code_1_and_the_file_says_it(ru
     assert lines["one"].endswith("<= 0.95")
     assert lines["three"].endswith("none")
     (kept,) = load("speed", tmp_path / "kept").values()
-    assert [found.kept for found in kept] == [True, False, True]
+    assert [found.within_bound for found in kept] == [True, False, True]
 
 
 def test_a_bar_from_below_is_shown_and_missed_as_one(run):

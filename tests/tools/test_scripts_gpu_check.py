@@ -171,7 +171,7 @@ def test_the_largest_errors_are_kept_by_layer_and_precision(case, tmp_path):
     assert said == f"written: {next((tmp_path / 'precision').iterdir())}"
     kinds = {(row.settings["dtype"], row.name.partition(" of its ")[2].split()[0]) for row in rows}
     assert kinds == {*((dtype, "output") for dtype in DTYPES), ("float32", "gradients")}
-    assert all(row.kept and row.value == max(row.values) and row.name.startswith("attention, ") for row in rows)
+    assert all(row.within_bound and row.value == max(row.values) and row.name.startswith("attention, ") for row in rows)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_case_that_fails_is_named_and_the_others_are_kept(case, tmp_path, mist
     assert not well
     assert re.search(reason, said)
     (rows,) = load("precision", tmp_path).values()
-    assert {row.name.partition(",")[0] for row in rows if row.kept} == {"norm"}
+    assert {row.name.partition(",")[0] for row in rows if row.within_bound} == {"norm"}
 
 
 def test_nothing_is_written_where_nothing_was_measured(case, tmp_path):

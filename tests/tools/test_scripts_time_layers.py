@@ -57,13 +57,13 @@ def test_rows_state_their_settings_and_long_passes_are_left_out(script, monkeypa
 
 def test_a_row_is_timed_without_gradients_and_keeps_every_run(script, monkeypatch):
     seen = []
-    once = script.once
+    time_call = script.time_call
 
     def watched(function, device):
         seen.append(function().requires_grad)
-        return once(function, device)
+        return time_call(function, device)
 
-    monkeypatch.setattr(script, "once", watched)
+    monkeypatch.setattr(script, "time_call", watched)
     row = script.measured(script.plan("cpu")["LSTM, 1 x 64"], "cpu")
     assert not any(seen)
     assert len(row.values) == len(seen) - 2

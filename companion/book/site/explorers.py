@@ -110,7 +110,7 @@ def figure(entry: dict, model_id: str) -> tuple[str, str, str]:
 def on_read(app: Sphinx, doctree: nodes.document) -> None:
     """Replace every widget view of a page, and register the scripts that its figures need."""
     env, doc = app.env, app.env.docname
-    env.light_widgets.pop(doc, None)
+    env.static_explorers.pop(doc, None)
     views = [box for box in doctree.findall(nodes.container) if box.get("mime_type") == VIEW and box.children]
     files = NbMetadataCollector.get_js_files(env, doc)
     stored = files.get("ipywidgets_state")
@@ -119,18 +119,18 @@ def on_read(app: Sphinx, doctree: nodes.document) -> None:
     if not views:
         return
     state = json.loads(stored[1]["body"])["state"] if stored else {}
-    files["light_mount"] = (f"{FOLDER}/mount.js", {"defer": "defer"})
+    files["explorer_mount"] = (f"{FOLDER}/mount.js", {"defer": "defer"})
     for box in views:
         raw = box.children[0]
         model_id = json.loads(re.search(r">(.*)</script>", raw.astext(), re.DOTALL)[1])["model_id"]
         try:
             key, script, place = figure(state.get(model_id, {}), model_id)
         except Unshowable as error:
-            log.warning("figure left out: %s", error, location=(doc, box.line), type="light_widgets")
+            log.warning("figure left out: %s", error, location=(doc, box.line), type="static_explorers")
             box.children = []  # MyST-NB then drops this output
             continue
-        env.light_widgets.setdefault(doc, {})[key] = script
-        files[f"light_{key}"] = (f"{FOLDER}/{key}.js", {"defer": "defer"})
+        env.static_explorers.setdefault(doc, {})[key] = script
+        files[f"explorer_{key}"] = (f"{FOLDER}/{key}.js", {"defer": "defer"})
         node = nodes.raw("", place, format="html")
         node.parent = box
         box.children = [node]
@@ -141,7 +141,7 @@ def on_updated(app: Sphinx, env: BuildEnvironment) -> None:
     if app.builder.format != "html":
         return
     folder = Path(app.outdir, "_static", FOLDER)
-    wanted = {f"{key}.js": script for scripts in env.light_widgets.values() for key, script in scripts.items()}
+    wanted = {f"{key}.js": script for scripts in env.static_explorers.values() for key, script in scripts.items()}
     if wanted:
         wanted["mount.js"] = MOUNT.read_text("utf8")
         folder.mkdir(parents=True, exist_ok=True)
@@ -157,15 +157,15 @@ def setup(app: Sphinx) -> dict[str, object]:
     """Register with Sphinx."""
 
     def start(app: Sphinx) -> None:
-        if not hasattr(app.env, "light_widgets"):
-            app.env.light_widgets = {}
+        if not hasattr(app.env, "static_explorers"):
+            app.env.static_explorers = {}
 
     def merge(app: Sphinx, env: BuildEnvironment, docs: Iterable[str], other: BuildEnvironment) -> None:
-        env.light_widgets.update({doc: other.light_widgets[doc] for doc in docs if doc in other.light_widgets})
+        env.static_explorers.update({doc: other.static_explorers[doc] for doc in docs if doc in other.static_explorers})
 
     app.connect("builder-inited", start)
-    app.connect("env-purge-doc", lambda app, env, doc: env.light_widgets.pop(doc, None))
+    app.connect("env-purge-doc", lambda app, env, doc: env.static_explorers.pop(doc, None))
     app.connect("env-merge-info", merge)
     app.connect("doctree-read", on_read)
     app.connect("env-updated", on_updated)
-    return {"version": "1", "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "env_version": 3, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -220,7 +220,7 @@ class TrainingLab(ipywidgets.VBox):
         """Give the cross-attention of the last layer, the mean of its heads, for the sentence of the map."""
         k, batch, model = self.sentence, to_device(self.unseen, self.device), self.trainer.model
         source = batch.source[k : k + 1, : batch.source_lengths[k]]
-        with evaluating(model), interpret.record(model) as found:
+        with evaluating(model), interpret.record_attention(model) as found:
             model(source, batch.target[k : k + 1, : batch.target_lengths[k] - 1])
         return [table for name, table in found.items() if "cross" in name][-1][0].mean(0).cpu()
 

@@ -6,7 +6,15 @@ import re
 
 import torch
 
-from companion.chapters.add_norm.explorers.norms import DEPTHS, FLOOR, NORMS, ORDERS, SCALES, SIGNALS, depth_signals
+from companion.chapters.add_norm.explorers.norms import (
+    DEPTHS,
+    FLOOR,
+    NORM_PLACEMENTS,
+    NORMS,
+    SCALES,
+    SIGNALS,
+    depth_signals,
+)
 from companion.explorers import DepthExplorer, NormExplorer
 from tests.site.browser import CELLS, assert_right_as_shown, number, put, tensor
 
@@ -64,7 +72,7 @@ def amount(text):
 
 def check_depth(root, values):
     for depth, scale in itertools.product(DEPTHS, SCALES):
-        measured = [depth_signals(order, depth, scale) for order in ORDERS]
+        measured = [depth_signals(placement, depth, scale) for placement in NORM_PLACEMENTS]
         for signal in SIGNALS:
             put(root, depth=DEPTHS.index(depth), scale=SCALES.index(scale), signal=SIGNALS.index(signal))
             where = f"{signal}, {depth} layers, scale {scale}"
@@ -76,9 +84,9 @@ def check_depth(root, values):
             want = [max(value, 10.0**FLOOR) for m in measured for value in m[signal]]
             assert len(found) == len(want), where
             for place, ((label, digits, _), value) in enumerate(zip(found, want, strict=True)):
-                order, layer = divmod(place, depth)
-                assert label.startswith(f"{NAMES[order]}, layer {layer + 1}: "), (where, label)
-                assert digits.startswith(f"{NAMES[order]}, layer {layer + 1} of {depth}: "), (where, digits)
+                placement, layer = divmod(place, depth)
+                assert label.startswith(f"{NAMES[placement]}, layer {layer + 1}: "), (where, label)
+                assert digits.startswith(f"{NAMES[placement]}, layer {layer + 1} of {depth}: "), (where, digits)
                 shown = amount(label.split(": ")[1])
                 assert math.isclose(shown, value, rel_tol=0.08), (where, label, value)
                 assert label.split(": ")[1] in digits
@@ -94,7 +102,8 @@ def check_depth(root, values):
                 levels, tensor(want).log10(), rtol=0, atol=0.03 + 0.004 * (high - low), msg=where
             )
             table = root.evaluate(
-                "root => [...root.querySelectorAll('[data-order]')].map(r => [...r.children].map(c => c.textContent))"
+                "root => [...root.querySelectorAll('[data-placement]')]"
+                ".map(r => [...r.children].map(c => c.textContent))"
             )
             for (name, first, last, ratio), words, m in zip(table, NAMES, measured, strict=True):
                 ends = [max(m[signal][k], 10.0**FLOOR) for k in (0, -1)]

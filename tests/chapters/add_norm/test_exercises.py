@@ -58,13 +58,13 @@ def test_the_networks_of_the_package_give_what_the_exercises_want(randn):
     torch.testing.assert_close(gated(x), BY_NAME["swiglu"].reference(x, *maps), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("order", ["post", "pre"])
-def test_the_order_is_that_of_the_layer_of_the_package(randn, order, monkeypatch):
-    layer = EncoderLayer(5, 1, 7, order=order, dropout=0.0).double()
+@pytest.mark.parametrize("norm_placement", ["post", "pre"])
+def test_the_norm_stands_where_it_does_in_the_layer_of_the_package(randn, norm_placement, monkeypatch):
+    layer = EncoderLayer(5, 1, 7, norm_placement=norm_placement, dropout=0.0).double()
     x, w_1, w_2 = randn(2, 3, 5), randn(5, 5), randn(5, 5)
     monkeypatch.setattr(layer.attention, "forward", lambda x, mask=None: x @ w_1)
     monkeypatch.setattr(layer.feed_forward, "forward", lambda x: x @ w_2)
-    want = BY_NAME["norm-order"].reference(x, w_1, w_2, order == "pre")
+    want = BY_NAME["norm-order"].reference(x, w_1, w_2, norm_placement == "pre")
     torch.testing.assert_close(layer(x), want, rtol=0, atol=1e-12)
 
 

@@ -10,7 +10,7 @@ from companion.chapters.add_norm.explorers.norms import (
     DEPTHS,
     EPS,
     FLOOR,
-    ORDERS,
+    NORM_PLACEMENTS,
     SCALES,
     SIGNALS,
     depth_signals,
@@ -92,8 +92,8 @@ def test_the_levels_are_those_of_every_stack(depth):
     place = 0
     for n_layers in DEPTHS:
         for scale in SCALES:
-            for order in ORDERS:
-                measured = depth_signals(order, n_layers, scale)
+            for norm_placement in NORM_PLACEMENTS:
+                measured = depth_signals(norm_placement, n_layers, scale)
                 for name, shown in zip(SIGNALS, depth.levels[place], strict=True):
                     want = [math.log10(max(value, 10.0**FLOOR)) for value in measured[name]]
                     assert shown == pytest.approx(want, abs=0.0051)
@@ -101,12 +101,12 @@ def test_the_levels_are_those_of_every_stack(depth):
     assert place == len(depth.levels)
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_the_signals_do_not_depend_on_the_default_dtype(order):
-    before = depth_signals(order, 2)
+@pytest.mark.parametrize("norm_placement", NORM_PLACEMENTS)
+def test_the_signals_do_not_depend_on_the_default_dtype(norm_placement):
+    before = depth_signals(norm_placement, 2)
     torch.set_default_dtype(torch.float64)
     try:
-        assert depth_signals(order, 2) == before
+        assert depth_signals(norm_placement, 2) == before
     finally:
         torch.set_default_dtype(torch.float32)
 
@@ -147,10 +147,12 @@ def test_the_gradient_of_a_single_layer_is_that_of_autograd():
     assert set(one) == set(SIGNALS)
 
 
-@pytest.mark.parametrize(("order", "n_layers"), [("both", 2), ("post", 0)])
-def test_a_stack_that_is_none_is_refused(order, n_layers):
-    with pytest.raises(ValueError, match=f"order is one of post, pre, none.*got '{order}' and {n_layers}"):
-        depth_signals(order, n_layers)
+@pytest.mark.parametrize(("norm_placement", "n_layers"), [("both", 2), ("post", 0)])
+def test_a_stack_that_is_none_is_refused(norm_placement, n_layers):
+    with pytest.raises(
+        ValueError, match=f"norm_placement is one of post, pre, none.*got '{norm_placement}' and {n_layers}"
+    ):
+        depth_signals(norm_placement, n_layers)
 
 
 def test_token_difference_is_0_for_equal_tokens_and_1_for_opposite_ones():
@@ -160,18 +162,18 @@ def test_token_difference_is_0_for_equal_tokens_and_1_for_opposite_ones():
 
 
 def test_the_depth_explorer_names_its_sizes(depth):
-    assert repr(depth) == "DepthExplorer(3 orders, 3 depths, 3 scales)"
+    assert repr(depth) == "DepthExplorer(3 norm placements, 3 depths, 3 scales)"
     with pytest.raises(ValueError, match="depth is one of 6, 12, 24: got 7"):
         DepthExplorer(depth=7)
 
 
-def test_layer_norm_ends_the_stack_where_the_order_is_not_post(monkeypatch):
+def test_layer_norm_ends_the_stack_unless_it_is_post_norm(monkeypatch):
     seen = []
     monkeypatch.setattr(
         "companion.chapters.add_norm.explorers.norms.layer_norm", lambda x: seen.append(1) or layer_norm(x)
     )
-    for order, count in (("post", 0), ("pre", 1), ("none", 2)):
-        depth_signals(order, 1)
+    for norm_placement, count in (("post", 0), ("pre", 1), ("none", 2)):
+        depth_signals(norm_placement, 1)
         assert len(seen) == count
 
 

@@ -216,7 +216,7 @@ def test_a_drawing_gets_the_losses_and_the_weights_with_their_words(monkeypatch)
     assert rows == ["your", "friend", "not", "want", "this", "–", "cute", "–", "horse", ".", "end"]
     assert len(rows) == len(target) + 1
     unseen = tasks.encode_pairs(TEST[3:4], lab.words)
-    with torch.no_grad(), interpret.record(lab.trainer.model.eval()) as found:
+    with torch.no_grad(), interpret.record_attention(lab.trainer.model.eval()) as found:
         lab.trainer.model(unseen.source, unseen.target[:, :-1])
     assert torch.equal(weights, found["decoder.layers.0.cross_attention"][0].mean(0))
     assert axes[0].get_xlim() == (0, 12)

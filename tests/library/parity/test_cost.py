@@ -40,9 +40,9 @@ SMALL = ModelConfig(
 )  # sizes that all differ: a swapped one cannot pass
 CHANGES = {
     "2017": {},
-    "pre-norm": {"order": "pre"},
+    "pre-norm": {"norm_placement": "pre"},
     "rms": {"norm": "rms"},
-    "rms, pre-norm": {"norm": "rms", "order": "pre"},
+    "rms, pre-norm": {"norm": "rms", "norm_placement": "pre"},
     "gelu": {"activation": "gelu"},
     "gelu-tanh": {"activation": "gelu-tanh"},
     "swiglu": {"activation": "swiglu"},
@@ -54,7 +54,7 @@ CHANGES = {
     "one key head": {"n_kv_heads": 1, "bias": False},
     "untied": {"tied": False},
     "embedding norm": {"embedding_norm": True},
-    "embedding norm, rms, pre-norm": {"embedding_norm": True, "norm": "rms", "order": "pre"},
+    "embedding norm, rms, pre-norm": {"embedding_norm": True, "norm": "rms", "norm_placement": "pre"},
     "one layer": {"n_layers": 1},
 }
 RELATIVE = {"rope": {"position": "rope"}, "alibi": {"position": "alibi"}, "t5": {"position": "t5"}}
@@ -114,7 +114,9 @@ def test_the_parameters_of_a_model_are_those_that_it_has(model, name):
 @each_model
 def test_each_part_has_the_parameters_of_its_modules(model):
     kind, extra = MODELS[model]
-    config = replace(SMALL, n_kv_heads=2, position="learned", embedding_norm=True, tied=False, order="pre", **extra)
+    config = replace(
+        SMALL, n_kv_heads=2, position="learned", embedding_norm=True, tied=False, norm_placement="pre", **extra
+    )
     built, parts = build(config, kind)[0], model_parameters(config, kind)
     owners = {
         "attention": [module for module in built.modules() if isinstance(module, MultiHeadAttention)],

@@ -69,8 +69,10 @@ def copy_weights(matched):
             their.copy_(torch.cat(our))
 
 
-def make_pair(randn, order, activation="relu", kernel="reference"):
-    ours = DecoderLayer(D, HEADS, FF, order=order, activation=activation, eps=EPS, dropout=0.0, kernel=kernel)
+def make_pair(randn, norm_placement, activation="relu", kernel="reference"):
+    ours = DecoderLayer(
+        D, HEADS, FF, norm_placement=norm_placement, activation=activation, eps=EPS, dropout=0.0, kernel=kernel
+    )
     theirs = nn.TransformerDecoderLayer(
         D,
         HEADS,
@@ -79,7 +81,7 @@ def make_pair(randn, order, activation="relu", kernel="reference"):
         activation=ACTIVATIONS[activation],
         layer_norm_eps=EPS,
         batch_first=True,
-        norm_first=order == "pre",
+        norm_first=norm_placement == "pre",
     )
     ours.double(), theirs.double()
     redraw(ours, randn)
@@ -114,25 +116,25 @@ def inputs(randn):
 
 @pytest.mark.parametrize("padded", [False, True], ids=["whole memory", "padded memory"])
 @pytest.mark.parametrize("activation", list(ACTIVATIONS))
-@pytest.mark.parametrize("order", ["post", "pre"])
-def test_a_layer_equals_that_of_torch(randn, inputs, order, activation, padded):
-    ours, theirs = make_pair(randn, order, activation)
+@pytest.mark.parametrize("norm_placement", ["post", "pre"])
+def test_a_layer_equals_that_of_torch(randn, inputs, norm_placement, activation, padded):
+    ours, theirs = make_pair(randn, norm_placement, activation)
     output = ours(*inputs, memory_mask=padding(LENGTHS) if padded else None)
     expected = run_theirs(theirs, *inputs, padded)
     assert_same(ours, theirs, inputs, output, expected, decoder_pairs(theirs, ours), randn(BATCH, T, D))
 
 
-@pytest.mark.parametrize("order", ["post", "pre"])
-def test_the_fused_kernel_gives_the_same_layer(randn, inputs, order):
-    ours, theirs = make_pair(randn, order, kernel="sdpa")
+@pytest.mark.parametrize("norm_placement", ["post", "pre"])
+def test_the_fused_kernel_gives_the_same_layer(randn, inputs, norm_placement):
+    ours, theirs = make_pair(randn, norm_placement, kernel="sdpa")
     output, expected = ours(*inputs, memory_mask=padding(LENGTHS)), run_theirs(theirs, *inputs, True)
     assert_same(ours, theirs, inputs, output, expected, decoder_pairs(theirs, ours), randn(BATCH, T, D))
 
 
-@pytest.mark.parametrize("order", ["post", "pre"])
-def test_a_further_mask_on_the_target_equals_that_of_torch(randn, inputs, order):
+@pytest.mark.parametrize("norm_placement", ["post", "pre"])
+def test_a_further_mask_on_the_target_equals_that_of_torch(randn, inputs, norm_placement):
     """Hide the last tokens of a target: with the causal mask, only those that come after them notice."""
-    ours, theirs = make_pair(randn, order)
+    ours, theirs = make_pair(randn, norm_placement)
     real = padding([T, T - 2])
     output = ours(*inputs, mask=real)
     expected = theirs(*inputs, tgt_mask=~causal(T), tgt_key_padding_mask=~real[:, 0])
@@ -141,9 +143,9 @@ def test_a_further_mask_on_the_target_equals_that_of_torch(randn, inputs, order)
 
 
 @pytest.mark.parametrize("final", [False, True], ids=["no final norm", "final norm"])
-@pytest.mark.parametrize("order", ["post", "pre"])
-def test_a_stack_equals_that_of_torch(randn, inputs, order, final):
-    layers = [make_pair(randn, order, "gelu") for _ in range(LAYERS)]
+@pytest.mark.parametrize("norm_placement", ["post", "pre"])
+def test_a_stack_equals_that_of_torch(randn, inputs, norm_placement, final):
+    layers = [make_pair(randn, norm_placement, "gelu") for _ in range(LAYERS)]
     ours = Decoder([our for our, _ in layers], LayerNorm(D, eps=EPS).double() if final else None)
     norm = nn.LayerNorm(D, eps=EPS).double() if final else None
     theirs = nn.TransformerDecoder(layers[0][1], LAYERS, norm=norm)
@@ -160,12 +162,12 @@ def test_a_stack_equals_that_of_torch(randn, inputs, order, final):
 class Whole(nn.Module):
     """The 2017 model around `nn.Transformer`: one table for both inputs and the output, and the sinusoids."""
 
-    def __init__(self, order):
+    def __init__(self, norm_placement):
         super().__init__()
-        options = {"dropout": 0.0, "layer_norm_eps": EPS, "batch_first": True, "norm_first": order == "pre"}
+        options = {"dropout": 0.0, "layer_norm_eps": EPS, "batch_first": True, "norm_first": norm_placement == "pre"}
         self.table = nn.Parameter(torch.empty(17, D))
         self.core = nn.Transformer(D, HEADS, 2, 2, FF, **options)
-        if order == "post":
+        if norm_placement == "post":
             self.core.encoder.norm = self.core.decoder.norm = None  # torch normalises once more, the paper does not
 
     def forward(self, source, target, lengths):
@@ -178,11 +180,13 @@ class Whole(nn.Module):
         return self.core(x, y, tgt_mask=~causal(target.shape[1]), **masks) @ self.table.T
 
 
-@pytest.mark.parametrize("order", ["post", "pre"])
+@pytest.mark.parametrize("norm_placement", ["post", "pre"])
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor is True:UserWarning")  # nn.Transformer's own, for norm_first
-def test_the_whole_model_equals_one_around_torchs(randn, order):
-    config = ModelConfig(vocab=17, d_model=D, n_layers=2, n_heads=HEADS, d_ff=FF, dropout=0, eps=EPS, order=order)
-    ours, theirs = Transformer(config, seed=0).double(), Whole(order).double()
+def test_the_whole_model_equals_one_around_torchs(randn, norm_placement):
+    config = ModelConfig(
+        vocab=17, d_model=D, n_layers=2, n_heads=HEADS, d_ff=FF, dropout=0, eps=EPS, norm_placement=norm_placement
+    )
+    ours, theirs = Transformer(config, seed=0).double(), Whole(norm_placement).double()
     redraw(ours, randn)
     core = theirs.core
     matched = [(theirs.table, [ours.source_embedding.token.weight])]
@@ -190,7 +194,7 @@ def test_the_whole_model_equals_one_around_torchs(randn, order):
         matched += encoder_pairs(their, our)
     for their, our in zip(core.decoder.layers, ours.decoder.layers, strict=True):
         matched += decoder_pairs(their, our)
-    if order == "pre":
+    if norm_placement == "pre":
         matched += module_pairs(
             (core.encoder.norm, ours.encoder.final_norm), (core.decoder.norm, ours.decoder.final_norm)
         )

@@ -45,9 +45,17 @@ def pairs(theirs, ours):
     return found
 
 
-def make_pair(randn, order, activation="relu", bias=True):
+def make_pair(randn, norm_placement, activation="relu", bias=True):
     ours = EncoderLayer(
-        D, HEADS, FF, order=order, activation=activation, bias=bias, eps=EPS, dropout=0.0, kernel="reference"
+        D,
+        HEADS,
+        FF,
+        norm_placement=norm_placement,
+        activation=activation,
+        bias=bias,
+        eps=EPS,
+        dropout=0.0,
+        kernel="reference",
     )
     theirs = nn.TransformerEncoderLayer(
         D,
@@ -57,7 +65,7 @@ def make_pair(randn, order, activation="relu", bias=True):
         activation=ACTIVATIONS[activation],
         layer_norm_eps=EPS,
         batch_first=True,
-        norm_first=order == "pre",
+        norm_first=norm_placement == "pre",
         bias=bias,
     )
     ours.double(), theirs.double()
@@ -98,24 +106,24 @@ def assert_same(ours, theirs, x, output, expected, matched, upstream):
 
 @pytest.mark.parametrize("kind", MASKS)
 @pytest.mark.parametrize("activation", list(ACTIVATIONS))
-@pytest.mark.parametrize("order", ["post", "pre"])
-def test_a_layer_equals_that_of_torch(randn, order, activation, kind):
-    ours, theirs = make_pair(randn, order, activation)
+@pytest.mark.parametrize("norm_placement", ["post", "pre"])
+def test_a_layer_equals_that_of_torch(randn, norm_placement, activation, kind):
+    ours, theirs = make_pair(randn, norm_placement, activation)
     x, upstream, (mask, hidden) = randn(BATCH, T, D, requires_grad=True), randn(BATCH, T, D), make_masks(kind)
     expected = theirs(x, src_mask=hidden["mask"], src_key_padding_mask=hidden["padding"])
     assert_same(ours, theirs, x, ours(x, mask), expected, pairs(theirs, ours), upstream)
 
 
-@pytest.mark.parametrize("order", ["post", "pre"])
-def test_a_layer_without_biases_equals_that_of_torch(randn, order):
-    ours, theirs = make_pair(randn, order, bias=False)
+@pytest.mark.parametrize("norm_placement", ["post", "pre"])
+def test_a_layer_without_biases_equals_that_of_torch(randn, norm_placement):
+    ours, theirs = make_pair(randn, norm_placement, bias=False)
     x, upstream = randn(BATCH, T, D, requires_grad=True), randn(BATCH, T, D)
     assert_same(ours, theirs, x, ours(x), theirs(x), pairs(theirs, ours), upstream)
 
 
-@pytest.mark.parametrize("order", ["post", "pre"])
-def test_the_fused_kernel_gives_the_same_layer(randn, order):
-    ours, theirs = make_pair(randn, order)
+@pytest.mark.parametrize("norm_placement", ["post", "pre"])
+def test_the_fused_kernel_gives_the_same_layer(randn, norm_placement):
+    ours, theirs = make_pair(randn, norm_placement)
     ours.attention.kernel = "sdpa"
     x, upstream, (mask, hidden) = randn(BATCH, T, D, requires_grad=True), randn(BATCH, T, D), make_masks("padding")
     expected = theirs(x, src_key_padding_mask=hidden["padding"])
@@ -123,9 +131,9 @@ def test_the_fused_kernel_gives_the_same_layer(randn, order):
 
 
 @pytest.mark.parametrize("final", [False, True], ids=["no final norm", "final norm"])
-@pytest.mark.parametrize("order", ["post", "pre"])
-def test_a_stack_equals_that_of_torch(randn, order, final):
-    layers = [make_pair(randn, order, "gelu") for _ in range(LAYERS)]
+@pytest.mark.parametrize("norm_placement", ["post", "pre"])
+def test_a_stack_equals_that_of_torch(randn, norm_placement, final):
+    layers = [make_pair(randn, norm_placement, "gelu") for _ in range(LAYERS)]
     ours = Encoder([our for our, _ in layers], LayerNorm(D, eps=EPS).double() if final else None)
     norm = nn.LayerNorm(D, eps=EPS).double() if final else None
     theirs = nn.TransformerEncoder(layers[0][1], LAYERS, norm=norm, enable_nested_tensor=False)
@@ -164,7 +172,7 @@ class LlamaLike(nn.Module):
 
 def test_rms_norm_grouped_queries_and_a_gated_network_equal_torch_parts(randn):
     ours = EncoderLayer(
-        12, 6, FF, order="pre", norm="rms", activation="swiglu", n_kv_heads=3, dropout=0, bias=False, eps=EPS
+        12, 6, FF, norm_placement="pre", norm="rms", activation="swiglu", n_kv_heads=3, dropout=0, bias=False, eps=EPS
     ).double()
     redraw(ours, randn)
     theirs = LlamaLike(ours)

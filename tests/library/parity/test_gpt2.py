@@ -44,7 +44,7 @@ def make_ours(kernel):
             position="learned",
             activation="gelu-tanh",
             eps=EPS,
-            order="pre",
+            norm_placement="pre",
             scale_embedding=False,
             kernel=kernel,
         ),

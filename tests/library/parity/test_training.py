@@ -168,7 +168,9 @@ def test_two_steps_of_the_papers_adam_by_hand(randn):
 
 # Whole runs
 
-CONFIG = ModelConfig(vocab=11, d_model=12, n_layers=1, n_heads=3, d_ff=20, dropout=0.0, order="pre", max_len=16)
+CONFIG = ModelConfig(
+    vocab=11, d_model=12, n_layers=1, n_heads=3, d_ff=20, dropout=0.0, norm_placement="pre", max_len=16
+)
 START = 10
 
 

@@ -1,8 +1,8 @@
-// DepthExplorer: gradients and activations by depth for three orders of norm and sum. All numbers come from Python.
+// DepthExplorer: gradients and activations by depth for three placements of the norm. All numbers come from Python.
 
 function render({ model, el }) {
   const view = open_view(model, el);
-  const ORDERS = ["post-norm", "pre-norm", "no residual"];
+  const PLACEMENTS = ["post-norm", "pre-norm", "no residual"];
   const DEPTHS = [6, 12, 24];
   const SCALES = [0.5, 1, 2];
   const SIGNALS = [
@@ -28,13 +28,13 @@ function render({ model, el }) {
 
   function lines() {
     const place =
-      (DEPTHS.indexOf(view.get("depth")) * SCALES.length + SCALES.indexOf(view.get("scale"))) * ORDERS.length;
+      (DEPTHS.indexOf(view.get("depth")) * SCALES.length + SCALES.indexOf(view.get("scale"))) * PLACEMENTS.length;
     const signal = SIGNALS.findIndex(([name]) => name === view.get("signal"));
-    return ORDERS.map((_, s) => levels[place + s][signal]);
+    return PLACEMENTS.map((_, s) => levels[place + s][signal]);
   }
 
   const { plot, legend, fill } = curve_plot({
-    names: ORDERS,
+    names: PLACEMENTS,
     size: [360, 210, 44, 176],
     radius: 3,
     point: (s, j) => {
@@ -49,9 +49,9 @@ function render({ model, el }) {
     const [s, j] = touched;
     const name = SIGNALS.find(([value]) => value === view.get("signal"))[2];
     view.root.dataset.point = `${s} ${j}`;
-    const ends = ORDERS.map((words, k) => `${words} ${amount(now[k][0])} to ${amount(now[k].at(-1))}`);
+    const ends = PLACEMENTS.map((words, k) => `${words} ${amount(now[k][0])} to ${amount(now[k].at(-1))}`);
     view.say(
-      h("span", { class: "ex-digits" }, `${ORDERS[s]}, layer ${j + 1} of ${now[s].length}: ${amount(now[s][j])}. `),
+      h("span", { class: "ex-digits" }, `${PLACEMENTS[s]}, layer ${j + 1} of ${now[s].length}: ${amount(now[s][j])}. `),
       `The ${name}, from the first layer to the last: ${ends.join("; ")}.`,
     );
   }
@@ -64,12 +64,12 @@ function render({ model, el }) {
     const name = SIGNALS.find(([value]) => value === view.get("signal"))[2];
     touched = [touched[0], Math.min(touched[1], last)];
     fill({
-      label: `${name} by layer, one line an order`,
+      label: `${name} by layer, one line for each placement of the norm`,
       title: "layer",
       ticks: [0, Math.floor(last / 2), last].map((j) => [j / last, String(j + 1)]),
       levels: decades(low, high),
       curves: now.map((list, s) =>
-        list.map((v, j) => [j / last, (v - low) / (high - low), `${ORDERS[s]}, layer ${j + 1}: ${amount(v)}`]),
+        list.map((v, j) => [j / last, (v - low) / (high - low), `${PLACEMENTS[s]}, layer ${j + 1}: ${amount(v)}`]),
       ),
       at: touched,
     });
@@ -78,14 +78,14 @@ function render({ model, el }) {
       h(
         "div",
         { role: "row", class: "ex-tablehead" },
-        ["order", "first layer", "last layer", "first / last"].map((words) => cell(words, "columnheader")),
+        ["placement", "first layer", "last layer", "first / last"].map((words) => cell(words, "columnheader")),
       ),
-      ...ORDERS.map((words, s) => {
+      ...PLACEMENTS.map((words, s) => {
         const [first, end] = [now[s][0], now[s].at(-1)];
         const ratio = Math.min(first, end) <= FLOOR ? "\u2013" : amount(first - end);
         return h(
           "div",
-          { role: "row", "data-order": s },
+          { role: "row", "data-placement": s },
           cell(words, "rowheader"),
           cell(brief(first)),
           cell(brief(end)),

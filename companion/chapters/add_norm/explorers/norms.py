@@ -1,6 +1,6 @@
 """Interactive figures on norms: what a norm averages over, and what a stack of layers does to sizes and gradients.
 
-Ba et al. (2016), Zhang and Sennrich (2019), Ioffe and Szegedy (2015); order of norm and sum: Xiong et al. (2020).
+Ba et al. (2016), Zhang and Sennrich (2019), Ioffe and Szegedy (2015); where the norm stands: Xiong et al. (2020).
 Chapter: book/add-norm.
 
 The browser half repeats one mean and one root, and looks up the rest.
@@ -22,7 +22,7 @@ from companion.seeding import seeded
 
 NORMS = ("batch", "layer", "rms")
 EPS = 1e-5
-ORDERS = ("post", "pre", "none")
+NORM_PLACEMENTS = ("post", "pre", "none")
 DEPTHS = (6, 12, 24)
 SCALES = (0.5, 1.0, 2.0)
 SIGNALS = ("gradient", "queries", "size", "tokens")
@@ -140,26 +140,27 @@ class DepthExplorer(Explorer):
             [[math.log10(max(value, 10.0**FLOOR)) for value in measured[name]] for name in SIGNALS]
             for n_layers in DEPTHS
             for factor in SCALES
-            for order in ORDERS
-            for measured in [depth_signals(order, n_layers, factor, seed=seed)]
+            for norm_placement in NORM_PLACEMENTS
+            for measured in [depth_signals(norm_placement, n_layers, factor, seed=seed)]
         ]
         super().__init__(label=label, levels=rows, depth=depth, scale=scale, signal=signal)
 
     def _about(self) -> str:
-        return f"{len(ORDERS)} orders, {len(DEPTHS)} depths, {len(SCALES)} scales"
+        return f"{len(NORM_PLACEMENTS)} norm placements, {len(DEPTHS)} depths, {len(SCALES)} scales"
 
 
-def depth_signals(order: str, n_layers: int, scale: float = 1.0, *, seed: int = 0) -> dict[str, list[float]]:
+def depth_signals(norm_placement: str, n_layers: int, scale: float = 1.0, *, seed: int = 0) -> dict[str, list[float]]:
     """Send random vectors through a stack that has not been trained, and a gradient back.
 
     Four sequences of ten vectors of width 32 with a variance of 1; linear maps drawn Xavier-uniform and multiplied by
-    ``scale``; a cross-entropy over 16 random classes at the end, behind a last norm where the order is not ``"post"``.
+    ``scale``; a cross-entropy over 16 random classes at the end, behind a last norm unless ``norm_placement`` is
+    ``"post"``.
 
     Args:
-        order: ``"post"``, ``"pre"``, or ``"none"``: norms as in ``"pre"``, and no residual connection.
+        norm_placement: ``"post"``, ``"pre"``, or ``"none"``: norms as in ``"pre"``, and no residual connection.
         n_layers: how many encoder layers.
         scale: what the initial weights are multiplied by.
-        seed: draws weights and data, the same data for each order.
+        seed: draws weights and data, the same data for each placement.
 
     Returns:
         For each layer, from the first: ``gradient``, the norm of the loss's gradient with respect to the second matrix
@@ -168,22 +169,22 @@ def depth_signals(order: str, n_layers: int, scale: float = 1.0, *, seed: int = 
         share from 0 to 1.
 
     Raises:
-        ValueError: no order has this name, or there is no layer.
+        ValueError: no placement of the norm has this name, or there is no layer.
     """
-    if order not in ORDERS or n_layers < 1:
+    if norm_placement not in NORM_PLACEMENTS or n_layers < 1:
         raise ValueError(
-            f"order is one of {', '.join(ORDERS)} and there is at least one layer: got {order!r} and {n_layers}. "
-            "Use one of these."
+            f"norm_placement is one of {', '.join(NORM_PLACEMENTS)} and there is at least one layer: got "
+            f"{norm_placement!r} and {n_layers}. Use one of these."
         )
     generator = torch.Generator().manual_seed(seed)
     draws = {"dtype": torch.float64, "generator": generator}
     h, readout = torch.randn(SEQUENCES, TOKENS, WIDTH, **draws), torch.randn(WIDTH, CLASSES, **draws)
     labels = torch.randint(CLASSES, (SEQUENCES * TOKENS,), generator=generator)
-    layers, outputs = _stack(order, n_layers, scale, seed), []
+    layers, outputs = _stack(norm_placement, n_layers, scale, seed), []
     for layer in layers:
-        h = layer.feed_forward(layer.norm_2(layer.attention(layer.norm_1(h)))) if order == "none" else layer(h)
+        h = layer.feed_forward(layer.norm_2(layer.attention(layer.norm_1(h)))) if norm_placement == "none" else layer(h)
         outputs.append(h.detach())
-    h = h if order == "post" else layer_norm(h)
+    h = h if norm_placement == "post" else layer_norm(h)
     F.cross_entropy((h @ readout / math.sqrt(WIDTH)).flatten(0, 1), labels).backward()
     return {
         "gradient": [layer.feed_forward.w_2.weight.grad.norm().item() for layer in layers],
@@ -207,11 +208,11 @@ def token_difference(x: Float[Tensor, "*batch t d_model"]) -> float:
     return ((x - x.mean(dim=-2, keepdim=True)).norm() / x.norm()).item()
 
 
-def _stack(order: str, n_layers: int, scale: float, seed: int) -> list[EncoderLayer]:
+def _stack(norm_placement: str, n_layers: int, scale: float, seed: int) -> list[EncoderLayer]:
     """Draw the layers in float64."""
-    name = "post" if order == "post" else "pre"
+    name = "post" if norm_placement == "post" else "pre"
     with seeded(seed):  # its own first weights depend on torch's default dtype
-        layers = [EncoderLayer(WIDTH, 4, 4 * WIDTH, order=name, dropout=0.0).double() for _ in range(n_layers)]
+        layers = [EncoderLayer(WIDTH, 4, 4 * WIDTH, norm_placement=name, dropout=0.0).double() for _ in range(n_layers)]
     with seeded(seed):
         for layer in layers:
             for module in layer.modules():

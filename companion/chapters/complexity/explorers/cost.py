@@ -88,7 +88,7 @@ class CostCalculator(Explorer):
             position="rope",
             activation="swiglu" if self.gated else "gelu",
             norm="rms",
-            order="pre",
+            norm_placement="pre",
             bias=False,
         )
 

@@ -1,6 +1,6 @@
 """Train small Transformers to copy, to normalise dates and to translate, and time them: what `make learn` does.
 
-    python scripts/learn.py [--only dates] [--folder measurements] [--threads 1]
+    python scripts/train_tasks.py [--only dates] [--folder measurements] [--threads 1]
 
 Each task is learned three times, with other data, other first weights and another order; the slowest run and the least
 accurate one count. The rows go to measurements/learning/DEVICE.json. Runs that are done are kept in _build/ until the
@@ -54,7 +54,7 @@ TASKS = {
     "dates": Task(
         draw=dates,
         train=60_000,
-        model={"order": "pre", "n_heads": 2, "position": "rope"},
+        model={"norm_placement": "pre", "n_heads": 2, "position": "rope"},
         steps=1400,
         tokens=1250,
         peak=5e-3,
@@ -65,7 +65,7 @@ TASKS = {
     "english-chinese": Task(
         draw=english_chinese,
         train=32_000,
-        model={"order": "pre", "n_heads": 2},
+        model={"norm_placement": "pre", "n_heads": 2},
         steps=800,
         tokens=1250,
         peak=5e-3,
@@ -149,7 +149,9 @@ def table(rows: Sequence[Row]) -> str:
         (kind, bar), *_ = (row.bound or {"": ""}).items()
         sign = {"at_most": "<= ", "at_least": ">= "}.get(kind, "")
         values = ", ".join(f"{value:g}" for value in row.values)
-        lines.append(f"{row.name:<46}{row.value:>9g}{f'{sign}{bar}':>9}  {values}{'' if row.kept else '  MISSED'}")
+        lines.append(
+            f"{row.name:<46}{row.value:>9g}{f'{sign}{bar}':>9}  {values}{'' if row.within_bound else '  MISSED'}"
+        )
     return "\n".join(lines)
 
 
@@ -188,14 +190,14 @@ def main() -> int:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     chosen = {name: task for name, task in TASKS.items() if arguments.only in (None, name)}
-    scratch = ROOT / "_build" / f"learn-{device_name()}.json"
+    scratch = ROOT / "_build" / f"train-tasks-{device_name()}.json"
     rows = learn_all(chosen, scratch)
     print(table(rows))
     if arguments.only is None:
-        path = save(arguments.folder, "learning", "scripts/learn.py", rows)
+        path = save(arguments.folder, "learning", "scripts/train_tasks.py", rows)
         scratch.unlink()
         print(f"Written: {path}")
-    return 0 if all(row.kept for row in rows) else 1
+    return 0 if all(row.within_bound for row in rows) else 1
 
 
 if __name__ == "__main__":

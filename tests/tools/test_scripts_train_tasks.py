@@ -1,4 +1,4 @@
-"""`scripts/learn.py`: a small run learns to copy, finished runs are kept, and the rows say what counted."""
+"""`scripts/train_tasks.py`: a small run learns to copy, finished runs are kept, and the rows say what counted."""
 
 import dataclasses
 import json
@@ -8,12 +8,12 @@ import pytest
 
 from companion.measure import load
 from companion.tasks import copy_task
-from scripts import learn
+from scripts import train_tasks
 
 
 @pytest.fixture
 def script():
-    return learn
+    return train_tasks
 
 
 def sequences(train, test, seed):
@@ -74,7 +74,7 @@ def test_the_slowest_and_the_least_accurate_run_count(script):
         script.Learned(12.0, 7.0, 1.0, 500),
     ]
     rows = script.rows_of("copy", script.TASKS["copy"], runs)
-    assert [(row.value, row.kept) for row in rows] == [(31.0, False), (9.0, True), (0.99, False)]
+    assert [(row.value, row.within_bound) for row in rows] == [(31.0, False), (9.0, True), (0.99, False)]
     shown = script.table(rows)
     assert shown.count("MISSED") == 2
     assert "10, 31, 12" in shown
@@ -86,7 +86,7 @@ def test_a_whole_run_writes_a_measurement_file_and_says_whether_the_bars_are_kep
     monkeypatch.setattr(script, "ROOT", tmp_path)
     monkeypatch.setattr(script, "fingerprint", lambda task, seed: f"{task.draw.__name__}{seed}")
     monkeypatch.setattr(script, "learn", lambda task, seed: script.Learned(5.0, 4.0, 1.0, 500))
-    monkeypatch.setattr(sys, "argv", ["learn.py", "--folder", str(tmp_path / "measurements"), "--threads", "1"])
+    monkeypatch.setattr(sys, "argv", ["train_tasks.py", "--folder", str(tmp_path / "measurements"), "--threads", "1"])
     assert script.main() == 0
     (rows,) = load("learning", tmp_path / "measurements").values()
     assert len(rows) == 3 * len(script.TASKS)
@@ -100,9 +100,11 @@ def test_a_whole_run_writes_a_measurement_file_and_says_whether_the_bars_are_kep
 def test_one_task_alone_writes_no_file(script, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(script, "ROOT", tmp_path)
     monkeypatch.setattr(script, "learn", lambda task, seed: script.Learned(5.0, 4.0, 1.0, 500))
-    monkeypatch.setattr(sys, "argv", ["learn.py", "--only", "dates", "--folder", str(tmp_path / "m"), "--threads", "1"])
+    monkeypatch.setattr(
+        sys, "argv", ["train_tasks.py", "--only", "dates", "--folder", str(tmp_path / "m"), "--threads", "1"]
+    )
     assert script.main() == 0
     assert not (tmp_path / "m").exists()
-    (kept,) = (tmp_path / "_build").glob("learn-*.json")
+    (kept,) = (tmp_path / "_build").glob("train-tasks-*.json")
     assert len(json.loads(kept.read_text("utf-8"))) == 3
     assert "copy" not in capsys.readouterr().out
