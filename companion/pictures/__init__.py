@@ -1,7 +1,7 @@
 """Drawn pictures: the engine, and the pictures of all chapters by name.
 
-``companion.pictures.four_masks`` is a function in ``companion/chapters/attention/pictures/``: the chapters are
-searched when a name is first asked for, so that none is listed a second time.
+``companion.pictures.four_masks`` is a function in ``companion/chapters/attention/pictures/``; a chapter with few has a
+file ``pictures.py`` instead. The chapters are searched when a name is asked for, so that none is listed a second time.
 """
 
 import importlib
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from companion.book import toc
 from companion.pictures.canvas import Canvas
 from companion.pictures.drawing import Picture, picture, stylesheet
-from companion.pictures.sheet import BOLD, DISPLAY, LABEL, LINE, NARROW, SMALL, SUB, TITLE, WIDE, Box, number
+from companion.pictures.sheet import BOLD, DISPLAY, LABEL, LINE, NARROW, SMALL, SUB, TITLE, WIDE, Box, Number, number
 
 __all__ = [
     "BOLD",
@@ -24,6 +24,7 @@ __all__ = [
     "WIDE",
     "Box",
     "Canvas",
+    "Number",
     "Picture",
     "number",
     "picture",
@@ -39,9 +40,11 @@ def pictures() -> dict[str, Callable[..., Picture]]:
         ValueError: two pictures have one name.
     """
     found = {}
-    for chapter, folder in toc.chapter_files("pictures").items():
-        for path in sorted(folder.glob("[a-z]*.py")):
-            name = f"companion.chapters.{toc.module_name(chapter)}.pictures.{path.stem}"
+    homes = toc.chapter_files("pictures.py") | toc.chapter_files("pictures")
+    for chapter in filter(homes.get, toc.chapters()):
+        home = f"companion.chapters.{toc.module_name(chapter)}.pictures"
+        stems = [f".{path.stem}" for path in sorted(homes[chapter].glob("[a-z]*.py"))] or [""]
+        for name in (home + stem for stem in stems):
             values = vars(importlib.import_module(name)).values()
             own = {value.__name__: value for value in values if getattr(value, "is_picture", False)}
             own = {key: value for key, value in own.items() if value.__module__ == name}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import hypot
 
-from companion.pictures.sheet import LABEL, SMALL, Box, Point, Sheet, number, tone_class
+from companion.pictures.sheet import LABEL, SMALL, Box, Number, Point, Sheet, number, tone_class
 
 SIGNS = {"+": "M-{0} 0H{0}M0 -{0}V{0}", "×": "M-{0} -{0}L{0} {0}M-{0} {0}L{0} -{0}", "·": "", "": ""}
 
@@ -14,17 +14,17 @@ class Canvas(Sheet):
 
     def box(
         self,
-        x: float,
-        y: float,
-        w: float,
-        h: float,
+        x: Number,
+        y: Number,
+        w: Number,
+        h: Number,
         label: str = "",
         sub: str = "",
         tone: str = "ink",
         bold: bool = False,
         size: int = LABEL,
-        shift: float = 0,
-        radius: float = 6,
+        shift: Number = 0,
+        radius: Number = 6,
         wrap: int = 0,
     ) -> Box:
         """Draw a box with a label, and a quieter line below it.
@@ -52,7 +52,7 @@ class Canvas(Sheet):
         self.text(centre + shift, middle + 10, sub, SMALL, tone="muted")
         return drawn
 
-    def group(self, x: float, y: float, w: float, h: float, label: str = "", sub: str = "", stack: int = 0) -> Box:
+    def group(self, x: Number, y: Number, w: Number, h: Number, label: str = "", sub: str = "", stack: int = 0) -> Box:
         """Draw a rounded ground that holds a part.
 
         Args:
@@ -76,12 +76,12 @@ class Canvas(Sheet):
 
     def vector(
         self,
-        x: float,
-        y: float,
+        x: Number,
+        y: Number,
         values: Sequence[object],
         tone: str,
-        cell: float = 24,
-        height: float = 24,
+        cell: Number = 24,
+        height: Number = 24,
         size: int = SMALL,
     ) -> Box:
         """Draw a row of cells, each with a number or a text.
@@ -117,7 +117,7 @@ class Canvas(Sheet):
         return drawn
 
     def bar(
-        self, x: float, y: float, w: float, h: float, share: float, tone: str = "attention", upright: bool = False
+        self, x: Number, y: Number, w: Number, h: Number, share: Number, tone: str = "attention", upright: bool = False
     ) -> Box:
         """Draw a share of a whole: a track, filled from the left or from below.
 
@@ -144,7 +144,7 @@ class Canvas(Sheet):
         return drawn
 
     def mask(
-        self, x: float, y: float, rows: Sequence[Sequence[bool]], cell: float = 28, gap: float = 2, focus: int = -1
+        self, x: Number, y: Number, rows: Sequence[Sequence[bool]], cell: Number = 28, gap: Number = 2, focus: int = -1
     ) -> Box:
         """Draw a mask, rows for queries and columns for keys: full cells may look, hatched ones are hidden.
 
@@ -188,12 +188,12 @@ class Canvas(Sheet):
         *points: Point,
         tone: str = "ink",
         label: str = "",
-        at: float = 0.5,
+        at: Number = 0.5,
         off: Point = (0, 0),
         anchor: str = "middle",
-        width: float = 0,
+        width: Number = 0,
         head: bool = True,
-        radius: float = 8,
+        radius: Number = 8,
     ) -> None:
         """Draw a line through points, its corners rounded: full, for keys dashed, for values dotted.
 
@@ -239,7 +239,7 @@ class Canvas(Sheet):
         (ax, ay), on_it = points[0], off == (0, 0)
         self.text(ax + (x1 - ax) * at + off[0], ay + (y1 - ay) * at + off[1], label, SMALL, anchor, tone, halo=on_it)
 
-    def node(self, x: float, y: float, sign: str = "+", tone: str = "ink", radius: float = 12) -> Box:
+    def node(self, x: Number, y: Number, sign: str = "+", tone: str = "ink", radius: Number = 12) -> Box:
         """Draw a round node.
 
         Args:
@@ -267,7 +267,7 @@ class Canvas(Sheet):
         return Box(x - radius, y - radius, 2 * radius, 2 * radius)
 
 
-def _toward(corner: Point, other: Point, radius: float) -> Point:
+def _toward(corner: Point, other: Point, radius: Number) -> Point:
     """Return the point beside a corner where its rounding begins, at most half the way to the other point."""
     length = hypot(other[0] - corner[0], other[1] - corner[1])
     share = min(radius, length / 2) / length

@@ -19,10 +19,11 @@ TONES = ("ink", "muted", "soft", "query", "key", "value", "attention")
 _TITLE_WORDS, _SENTENCES = 8, range(2, 6)
 _MATH = re.compile(r"([_^])(?:\{([^}]*)\}|(.))|([^_^]+)")
 
-Point = tuple[float, float]
+Number = float | int
+Point = tuple[Number, Number]
 
 
-def number(value: float) -> str:
+def number(value: Number) -> str:
     """Write a coordinate with at most two decimals and no trailing zeros: the same bytes everywhere."""
     return f"{round(value, 2) + 0:.2f}".rstrip("0").rstrip(".")
 
@@ -60,10 +61,10 @@ def _markup(line: str) -> str:
 class Box:
     """Where a shape lies, with its centre and the middles of its sides, where arrows begin and end."""
 
-    x: float
-    y: float
-    w: float
-    h: float
+    x: Number
+    y: Number
+    w: Number
+    h: Number
 
     @property
     def centre(self) -> Point:
@@ -150,8 +151,8 @@ class Sheet:
 
     def text(
         self,
-        x: float,
-        y: float,
+        x: Number,
+        y: Number,
         text: str,
         size: int = LABEL,
         anchor: str = "middle",
@@ -191,7 +192,7 @@ class Sheet:
             attributes += f' text-anchor="{anchor}"' if anchor != "start" else ""
             self.add(f'<text x="{number(x)}" y="{number(base)}"{attributes}>{_markup(line)}</text>')
 
-    def _rect(self, box: Box, css: str, radius: float, extra: str = "") -> Box:
+    def _rect(self, box: Box, css: str, radius: Number, extra: str = "") -> Box:
         x, y, w, h = map(number, (box.x, box.y, box.w, box.h))
         rounded = f' rx="{number(radius)}"' if radius else ""
         self.add(f'<rect x="{x}" y="{y}" width="{w}" height="{h}"{rounded} class="{css}"{extra}/>')

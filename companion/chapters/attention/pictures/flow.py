@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import exp, sqrt
 
-from companion.pictures import BOLD, LABEL, SMALL, TITLE, Canvas, picture
+from companion.pictures import BOLD, LABEL, SMALL, TITLE, Canvas, Number, picture
 
 WORDS = ("the", "cat", "sat")
 X = ((1, 0, 0), (0, 1, 0), (0, 1, 1))
@@ -13,23 +13,23 @@ W_K = ((0, 1, 0, 1), (1, 0, 0, 0), (0, 1, 1, 0))
 W_V = ((0, 4), (4, 0), (-2, 2))
 ASKING = 1  # the word whose query is drawn
 
-Matrix = Sequence[Sequence[float]]
+Matrix = Sequence[Sequence[Number]]
 
 
-def _product(row: Sequence[float], matrix: Matrix) -> list[float]:
+def _product(row: Sequence[Number], matrix: Matrix) -> list[Number]:
     """Multiply a row by a matrix."""
     return [sum(a * b for a, b in zip(row, column, strict=True)) for column in zip(*matrix, strict=True)]
 
 
-def _softmax(scores: Sequence[float]) -> list[float]:
+def _softmax(scores: Sequence[Number]) -> list[float]:
     """Turn scores into weights."""
     terms = [exp(score - max(scores)) for score in scores]
     return [term / sum(terms) for term in terms]
 
 
-def _tuple(values: Sequence[object]) -> str:
-    """Write a vector as the text does."""
-    return f"({', '.join(map(str, values))})"
+def _written(values: Sequence[Number], digits: str = "g") -> list[str]:
+    """Write the entries of a vector."""
+    return [f"{value:{digits}}" for value in values]
 
 
 @picture
@@ -58,6 +58,10 @@ def queries_keys_values(
     Raises:
         ValueError: a size is another one.
     """
+
+    def said(values: Sequence[Number], digits: str = "g") -> str:
+        return ", ".join(_written(values, digits))
+
     sizes = [len(words), len(x), *(len(matrix[0]) for matrix in (w_q, w_k, w_v))]
     if sizes != [3, 3, 4, 4, 2]:
         raise ValueError(
@@ -70,15 +74,15 @@ def queries_keys_values(
     root = sqrt(len(query))
     weights = _softmax([dot / root for dot in dots])
     output = _product(weights, values)
+    vectors = [f"({said(row)})" for row in x]
     most = weights.index(max(weights))
     labels = {
         "title": "Queries, keys and values",
         "desc": (
-            f"The word {words[asking]} asks. Its query {_tuple(query)} meets the keys of {', '.join(words)}; the dot "
-            f"products are {', '.join(map(str, dots))}. Divided by the root of the width 4, which is {root:g}, and "
-            f"passed through the softmax, they become the weights {', '.join(f'{w:.3f}' for w in weights)}. Each "
-            f"multiplies the value of its word. The sum {_tuple([f'{v:.2f}' for v in output])} is the output for "
-            f"{words[asking]}; most of it comes from {words[most]}."
+            f"The word {words[asking]} asks. Its query ({said(query)}) meets the keys of {', '.join(words)}; the dot "
+            f"products are {said(dots)}. Divided by the root of the width 4, which is {root:g}, and passed through the "
+            f"softmax, they become the weights {said(weights, '.3f')}. Each multiplies the value of its word. The sum "
+            f"({said(output, '.2f')}) is the output for {words[asking]}; most of it comes from {words[most]}."
         ),
         "asks": "asks",
         "asked": "are asked",
@@ -102,15 +106,15 @@ def queries_keys_values(
     c.text(left, 16, labels["asks"], SMALL, tone="muted")
     c.text(cols[1], 16, labels["asked"], SMALL, tone="muted")
 
-    c.box(left - half, 28, 2 * half, 40, words[asking], _tuple(x[asking]), "query")
+    c.box(left - half, 28, 2 * half, 40, words[asking], vectors[asking], "query")
     c.arrow((left, 68), (left, 160), tone="query", label="$W^Q$", off=(9, -10), anchor="start")
-    c.vector(side, 162, query, "query", wider, 28)
-    c.text(side, 150, f"$q_{asking + 1}$", LABEL, "start", "query", strong=True)
+    c.vector(side, 162, _written(query), "query", wider, 28)
+    c.text(side, 147, f"$q_{asking + 1}$", LABEL, "start", "query", strong=True)
     for i, x0 in enumerate(cols):
         start = x0 - 2 * cell
-        c.box(x0 - half, 28, 2 * half, 40, words[i], _tuple(x[i]))
+        c.box(x0 - half, 28, 2 * half, 40, words[i], vectors[i])
         c.arrow((x0, 68), (x0, 106), tone="key", label="$W^K$", off=(9, 0), anchor="start")
-        c.vector(start, 108, keys[i], "key", cell, 28)
+        c.vector(start, 108, _written(keys[i]), "key", cell, 28)
         c.text(start, 95, f"$k_{i + 1}$", LABEL, "start", "key", strong=True)
         c.arrow((x0, 136), (x0, 174 - radius), tone="key")
         c.node(x0, 176, "·", radius=radius)
@@ -122,14 +126,14 @@ def queries_keys_values(
         c.bar(start, 342, 4 * cell, 10, weights[i])
         c.arrow((x0, 353), (x0, 422 - radius), tone="attention", width=1 + 9 * weights[i])
         c.node(x0, 424, "×", radius=radius)
-        c.vector(x0 - cell, 468, values[i], "value", cell, 28)
+        c.vector(x0 - cell, 468, _written(values[i]), "value", cell, 28)
         c.arrow((x0, 468), (x0, 426 + radius), tone="value")
         c.text(x0 - cell - 6, 482, f"$v_{i + 1}$", LABEL, "end", "value", strong=True)
         c.arrow((x0, 544), (x0, 498), tone="value", label="$W^V$", off=(9, 2), anchor="start")
-        c.box(x0 - half, 544, 2 * half, 40, words[i], _tuple(x[i]))
+        c.box(x0 - half, 544, 2 * half, 40, words[i], vectors[i])
     c.box(cols[0] - 2 * cell, 266, cols[2] - cols[0] + 4 * cell, 32, labels["softmax"], tone="attention")
     c.node((left + 2 * wider + cols[0]) / 2 if wide else 115, 424, "+", "attention", radius if wide else 8)
-    c.vector(left - wider * 2, 410, [f"{v:.2f}" for v in output], "attention", 2 * wider, 28)
+    c.vector(left - wider * 2, 410, _written(output, ".2f"), "attention", 2 * wider, 28)
     c.text(side, 398, labels["output"], SMALL, "start", "attention", strong=True)
     c.text(side, 228, labels["scores"], SMALL, "start", "muted")
     c.text(side, 338, labels["weights"], SMALL, "start", "muted", wrap=0 if wide else 9)
@@ -151,7 +155,7 @@ def three_uses(wide: bool) -> Canvas:
         "self": "Self-attention",
         "self-sub": "every word asks all words",
         "causal": "Causal self-attention",
-        "causal-sub": "none asks a later word",
+        "causal-sub": "no word asks a later one",
         "cross": "Cross-attention",
         "cross-sub": "one text asks another",
         "source": "the cat sat",

@@ -10,17 +10,17 @@ def four_masks(wide: bool) -> Canvas:
         "title": "Four masks",
         "desc": (
             "Four grids of five queries by five keys. No mask: every cell is allowed. Causal: a query sees itself and "
-            "what stands before it, the lower triangle. Padding: the last two columns, which are padding, are hidden "
+            "what comes before it, the lower triangle. Padding: the last two columns, which are padding, are hidden "
             "for every query. Both: the lower triangle without the last two columns; the row of sat is framed in each."
         ),
         "none": "No mask",
-        "none-sub": "all see all",
+        "none-sub": "every key is visible",
         "causal": "Causal",
-        "causal-sub": "none sees ahead",
+        "causal-sub": "no later keys",
         "padding": "Padding",
-        "padding-sub": "none sees padding",
+        "padding-sub": "no padding keys",
         "both": "Both",
-        "both-sub": "causal and padding",
+        "both-sub": "neither of the two",
         "text": "the cat sat up .",
         "padded": "the cat sat",
         "pad": "pad",
