@@ -17,7 +17,7 @@ from torch import Tensor
 ROOT = Path(__file__).parent.parent
 FILES = sorted((ROOT / "companion").rglob("*.py"))
 MODULES = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in FILES]
-APART = ("book", "practice", "explorers", "chapters")  # what is not the library
+APART = ("book", "practice", "explorers", "pictures", "chapters")  # what is not the library
 LIBRARY = [name for name in MODULES if name != "companion" and name.split(".")[1] not in APART]
 HOOKS = {"validate"}  # a method that a library calls by this name, with arguments that the library documents
 UNTYPED = {"companion.masks.check_mask"}  # takes whatever came, in order to refuse it

@@ -19,7 +19,7 @@ LAYERS = [
     {"pretrained", "tasks", "training", "generate", "interpret", "measure"},
     {"plots"},
     {"book"},  # the tools: they import nothing of the library
-    {"practice", "explorers"},
+    {"practice", "explorers", "pictures"},
     {"chapters"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -194,6 +194,8 @@ def test_no_file_finds_another_by_a_trick():
         ("companion.attention", "['torch']"),
         ("companion.book", "['yaml']"),
         ("companion.book.notebooks", "['yaml']"),
+        ("companion.pictures", "['yaml']"),
+        ("companion.chapters.attention.pictures.flow", "['yaml']"),
     ],
 )
 def test_an_import_loads_what_it_needs_and_nothing_else(module, loaded):

@@ -11,6 +11,7 @@ PARTS = (
     "questions_page",
     "quiz_page",
     "explorers",
+    "pictures",
     "live_lab",
     "mock_page",
     "drills_page",

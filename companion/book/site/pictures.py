@@ -1,0 +1,53 @@
+"""Show drawn pictures on the site: their style sheet once, and their parts as links to the pages that they name.
+
+A cell leaves a picture with its own style sheet and with the words that stand in for it; here only its two layouts are
+kept. A part names a page without the folder of the book, ``attention/masks``: in a notebook it is no link, and on the
+site it is one if the book has the page.
+"""
+
+import re
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from companion.book import toc
+
+SHEET = toc.CHECKOUT / "companion" / "pictures" / "picture.css"
+CLASS = "fig-pair"  # of the element that holds both layouts
+_SVG = re.compile(r'<svg [^>]*class="fig .*?</svg>', re.DOTALL)
+_PART = re.compile(r'<a data-page="([^"]*)">(.*?)</a>', re.DOTALL)
+
+
+def on_resolved(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Keep of every picture of a page its drawings, and link their parts."""
+    if app.builder.format != "html":
+        return
+
+    def link(part: re.Match) -> str:
+        page = f"book/{part[1]}"
+        if page == docname or page not in app.env.found_docs:
+            return part[2]
+        return f'<a href="{app.builder.get_relative_uri(docname, page)}">{part[2]}</a>'
+
+    for output in doctree.findall(nodes.raw):
+        if output.get("format") != "html" or not output.astext().startswith(f'<div class="{CLASS}">'):
+            continue
+        drawn = [_PART.sub(link, svg) for svg in _SVG.findall(output.astext())]
+        # Inside an image no link can be reached: a drawing with links is a group.
+        drawn = [svg.replace('role="img"', 'role="group"', 1) if "<a href" in svg else svg for svg in drawn]
+        output.children = [nodes.Text("".join(drawn))]
+        output["classes"].append(CLASS)
+
+
+def add_sheet(app: Sphinx, config: Config) -> None:
+    """Let Sphinx copy the style sheet; ``html.FILES`` names the pages that load it."""
+    config.html_static_path.append(str(SHEET))
+
+
+def setup(app: Sphinx) -> dict[str, object]:
+    """Register with Sphinx."""
+    app.setup_extension("companion.book.site.html")
+    app.connect("config-inited", add_sheet)
+    app.connect("doctree-resolved", on_resolved)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
