@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants import Edit, Mutant, operators, planting, read, stale
+from tests.mutants import Edit, Mutant, operators, planting, read, stale, turns
 from tests.mutants.__main__ import NOT_CLEAN, Run, sample
 
 PAGE = "<img src='a.svg' alt='two bars'>\n"
@@ -133,6 +133,72 @@ def test_a_mutant_that_no_longer_fits_the_tree_is_named(root, given, problem):
     (message,) = stale(mutant(**given, name="old news"), root)
     assert message.startswith("area, old news: ")
     assert re.search(problem, message)
+
+
+CLAIMS = """
+- id: whole
+  claim: C.
+  verdict: holds-with-conditions
+  conditions: A.
+  documents: 1
+  evidence: E.
+  parts:
+  - {id: left, text: L., verdict: holds, basis: measured, turn: {name: the data are even, old: x = 1, new: x = 2}}
+  - {id: right, text: R., verdict: unsupported, basis: cited}
+- {id: code, claim: D., verdict: holds, basis: measured, documents: 1, evidence: E.,
+   turn: {name: it triples, old: x * 2, new: x * 3, file: companion/module.py, after: def double}}
+"""
+PAGE_OF_CLAIMS = 'x = 1\ncheck_claim("whole/left", f, g)\ncheck_claim("code", f, g)\n'
+
+
+@pytest.fixture
+def with_claims(root):
+    """Give the small tree a chapter with a page of claims, and one without."""
+    toc = "parts:\n- chapters:\n  - file: book/one/claims.ipynb\n  - file: book/two/index.ipynb\n"
+    texts = {"_toc.yml": toc, "book/one/claims.md": PAGE_OF_CLAIMS, "companion/chapters/one/claims.yml": CLAIMS}
+    texts["companion/chapters/two/claims.yml"] = CLAIMS.replace("whole", "other").replace("id: code", "id: else")
+    for name, text in texts.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def test_the_turn_of_each_measured_claim_is_a_mutant(with_claims):
+    left, code = turns(with_claims)
+    assert (left.area, left.name, left.file) == ("claims", "whole/left: the data are even", "book/one/claims.md")
+    assert left.broken(PAGE_OF_CLAIMS).startswith("x = 2\n")
+    assert left.tests == ("-ptests.tools.claim_pages", "book/one/claims.md::whole/left")
+    assert re.search(left.reason, "companion.book.cases.ClaimError: whole/left: the ledger says 'holds'")
+    assert not re.search(left.reason, "ClaimError: whole/lefty: the ledger says")
+    assert code.broken("x * 2 def double x * 2") == "x * 2 def double x * 3"
+    assert code.file == "companion/module.py"
+
+
+def test_a_turn_that_no_longer_fits_its_page_is_named(with_claims):
+    assert [problem for turn in turns(with_claims) for problem in stale(turn, with_claims)] == []
+    (with_claims / "book/one/claims.md").write_text(
+        "x = 1\nx = 1\n" + PAGE_OF_CLAIMS.replace("whole/left", "whole/right")
+    )
+    first, second = stale(turns(with_claims)[0], with_claims)
+    assert first == "claims, whole/left: the data are even: no test book/one/claims.md::whole/left"
+    assert "3 places with 'x = 1' in book/one/claims.md" in second
+
+
+def test_a_turn_depends_on_its_page_and_the_package_only(with_claims):
+    def states():
+        found = planting.States(with_claims)
+        return [found.of_mutant(turn) for turn in turns(with_claims)] + [
+            found.of_clean(turns(with_claims)[0].tests[1], site=False)
+        ]
+
+    before = states()
+    (with_claims / "book/one/index.md").write_text("Another page.")
+    assert states() == before
+    for file in ("book/one/claims.md", "companion/module.py"):
+        (with_claims / file).write_text((with_claims / file).read_text() + "\n")
+        after = states()
+        assert all(one != other for one, other in zip(before, after, strict=True))
+        before = after
 
 
 def test_an_edit_changes_one_place_unless_it_says_every():

@@ -3,127 +3,130 @@
 The ledger has an entry for each claim with its verdict (``companion.book.claims``); book/ledger.md lists them all.
 """
 
-import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 
+from companion.book import first_edition
+from companion.book.cases import EXPECTED, ClaimError, Result, Row, rows
 from companion.book.claims import read_ledger
 from companion.book.model import Claim
 
-EXPECTED = {"holds": True, "holds-with-conditions": True, "wrong": False, "outdated": False}
-"""What a measurement must give, by verdict. ``unsupported`` and ``disputed`` claims cannot be measured."""
-
-WIDTH, INDENT = 88, 11
+__all__ = ["ClaimError", "check_claim", "cite_claim"]
 
 
-class ClaimError(AssertionError):
-    """A measurement that disagrees with the ledger's verdict."""
+def check_claim(
+    claim_id: str,
+    measure: Callable[[object], object],
+    says: Callable[[object], object],
+    *,
+    inside: Mapping[str, object] | None = None,
+    outside: Mapping[str, object] | None = None,
+    evidence: str = "",
+    within: float | int | Mapping[str, float | int] | None = None,
+) -> None:
+    """Measure cases of a claim, compare what is found with the ledger's verdict, and show both.
 
-
-def check_claim(claim_id: str, measured: object, evidence: str, *, outside: object = None) -> None:
-    """Compare what a cell measured with the ledger's verdict on a claim, and print both.
-
-    ``holds`` needs True, ``wrong`` and ``outdated`` need False. ``holds-with-conditions`` needs one case inside the
-    conditions where the claim is True (``measured``) and one outside them where it is False (``outside``).
+    One statement is asked of all cases. A claim that ``holds`` is true in all of them, one that is ``wrong`` or
+    ``outdated`` in none. One that ``holds-with-conditions`` is true in all cases inside its conditions and in none
+    outside them.
 
     Args:
-        claim_id: the entry's id in the ledger.
-        measured: the truth of the claim as stated: one bool of Python, NumPy or PyTorch, computed in the cell.
-        evidence: the numbers behind it, in a line.
-        outside: the truth of the claim outside its conditions; only for ``holds-with-conditions``.
+        claim_id: the entry's id in the ledger, or ``claim/part`` for a part of one.
+        measure: takes a case and returns what decides: a number, a few of them in a list, or by their names.
+        says: takes what was measured and tells whether the statement is true of it.
+        inside: the cases that the claim speaks of, by name; for ``holds-with-conditions`` those inside its conditions.
+        outside: cases outside the conditions; only for ``holds-with-conditions``.
+        evidence: what a reader should know about the measurement, in a line.
+        within: how far the values may lie from these on another machine; one number, or one for each name of a value.
 
     Raises:
-        ClaimError: the measurement disagrees with the verdict.
+        ClaimError: a case disagrees with the verdict.
         ValueError: the id is unknown, the verdict cannot be measured, or an argument is not what it must be.
     """
-    entry = _entry(claim_id)
-    verdict = entry.verdict
-    if verdict not in EXPECTED:
-        raise ValueError(f"a claim with verdict {verdict!r} cannot be measured: got {claim_id!r}. Use cite_claim.")
-    _check_text("evidence", evidence)
-    found = {"measured": _truth("measured", measured)}
-    wanted = {"measured": EXPECTED[verdict]}
-    if verdict == "holds-with-conditions":
-        if outside is None:
-            raise ValueError(
-                f"{claim_id!r} holds with conditions, so it needs a case outside them too: got outside=None. "
-                "Measure one where the claim fails."
-            )
-        found = {"inside": found["measured"], "outside": _truth("outside", outside)}
-        wanted = {"inside": True, "outside": False}
-    elif outside is not None:
+    claim = _entry(claim_id)
+    if claim.verdict not in EXPECTED or claim.basis == "cited":
         raise ValueError(
-            f"outside= is only for a claim that holds with conditions: got it for {claim_id!r}, "
-            f"whose verdict is {verdict!r}. Leave it out."
+            f"what is unsupported, disputed or cited cannot be measured: got {claim_id!r}, verdict {claim.verdict!r}. "
+            "Use cite_claim."
         )
-    if found != wanted:
-        raise ClaimError(
-            f"{claim_id}: the ledger says {verdict!r}, which needs {_words(wanted)}, but the cell measured "
-            f"{_words(found)}. Evidence: {evidence} Look for the mistake in the cell first, then in the ledger."
+    if not callable(measure):
+        _check_text("evidence", says)
+        first_edition.check(claim, measure, says, outside)
+        return
+    if not claim.basis:
+        raise ValueError(f"a claim is measured or derived: got {claim_id!r} without a basis. Add it to its entry.")
+    sides = {"inside": inside} if outside is None else {"inside": inside, "outside": outside}
+    wanted = EXPECTED[claim.verdict]
+    if sides.keys() != wanted.keys() or not all(isinstance(cases, Mapping) and cases for cases in sides.values()):
+        raise ValueError(
+            f"verdict {claim.verdict!r} needs cases, by their names, {' and '.join(wanted)}: got {claim_id!r} with "
+            f"inside={inside!r}, outside={outside!r}."
         )
-    _print(Claim=f"{claim_id}: {entry.claim}", Verdict=verdict, Measured=_words(found), Evidence=evidence)
+    if names := [name for name in inside if name in (outside or {})]:
+        raise ValueError(
+            f"{claim_id!r}: a case lies on one side: got {', '.join(names)} on both. Rename or remove one."
+        )
+    found = [row for side, cases in sides.items() for row in rows(side, cases, measure, says, within)]
+    if any(list(row.values) != list(found[0].values) for row in found):
+        raise ValueError(f"{claim_id!r}: all cases have values of the same names: got {'; '.join(map(str, found))}.")
+    _compare(claim, found)
+    _show(Result(claim, tuple(found), evidence, within))
+
+
+def _compare(claim: Claim, found: Sequence[Row]) -> None:
+    wanted = EXPECTED[claim.verdict]
+    if all(row.true == wanted[row.side] for row in found):
+        return
+    needed = " and ".join(f"{truth} {side}" for side, truth in wanted.items())
+    raise ClaimError(
+        f"{claim.id}: the ledger says {claim.verdict!r}, for which the statement must be {needed}, but the cell found "
+        f"{', '.join(map(str, found))}. Look for the mistake in the cell first, then in the ledger."
+    )
 
 
 def cite_claim(claim_id: str, bibkey: str, says: str) -> None:
-    """Settle by a source what no cell can: an unsupported or disputed claim, or a fact of history.
+    """Settle by a source what no cell can: an unsupported or disputed claim, or somebody else's numbers or words.
 
     Args:
-        claim_id: the entry's id in the ledger.
+        claim_id: the entry's id in the ledger, or ``claim/part`` for a part of one.
         bibkey: the source's key in ``book/references.bib``.
         says: what the source says, in our words.
 
     Raises:
         ValueError: the id is unknown, a cell can measure the claim, or a text is empty.
     """
-    entry = _entry(claim_id)
-    if entry.verdict in EXPECTED and entry.kind != "history-fact":
-        raise ValueError(
-            f"a source settles an unsupported or disputed claim or a fact of history: got {claim_id!r}, "
-            f"kind {entry.kind!r}, verdict {entry.verdict!r}. Measure it with check_claim."
-        )
+    claim = _entry(claim_id)
     _check_text("bibkey", bibkey)
     _check_text("says", says)
-    _print(Claim=f"{claim_id}: {entry.claim}", Verdict=entry.verdict, Source=f"{bibkey}: {says}")
+    if claim.kind:
+        first_edition.cite(claim, bibkey, says)
+    elif claim.basis != "cited":
+        raise ValueError(f"a source settles what is cited: got {claim_id!r}, basis {claim.basis!r}. Use check_claim.")
+    else:
+        _show(Result(claim, evidence=f"{bibkey}: {says}"))
+
+
+def _show(result: Result) -> None:
+    from IPython.display import display  # a notebook has it; the site does without
+
+    display(result)
 
 
 def _entry(claim_id: str) -> Claim:
-    entries = {claim.id: claim for claim in read_ledger().claims}
-    if claim_id not in entries:
-        near = get_close_matches(claim_id, entries, n=3)
-        hint = f"Did you mean {', '.join(near)}?" if near else "Add an entry to the claims.yml of its chapter first."
-        raise ValueError(f"a claim has an entry in the ledger: got {claim_id!r}. {hint}")
-    if entries[claim_id].dropped:
+    claims = {claim.id: claim for claim in read_ledger().claims}
+    entries = {piece.id: piece for claim in claims.values() for piece in claim.pieces}
+    if claim_id in entries and not entries[claim_id].dropped:
+        return entries[claim_id]
+    if claim_id in entries:
         raise ValueError(f"a dropped claim stands in the ledger and nowhere else: got {claim_id!r}. Remove this call.")
-    return entries[claim_id]
+    if claim_id in claims:
+        parts = ", ".join(part.id for part in claims[claim_id].parts)
+        raise ValueError(f"a claim with parts is settled part by part: got {claim_id!r}. Settle {parts}.")
+    near = get_close_matches(claim_id, entries, n=3)
+    hint = f"Did you mean {', '.join(near)}?" if near else "Add an entry to the claims.yml of its chapter first."
+    raise ValueError(f"a claim has an entry in the ledger: got {claim_id!r}. {hint}")
 
 
-def _truth(name: str, value: object) -> bool:
-    """Take one bool of Python, NumPy or PyTorch; a number or an array is an oversight, not a measurement."""
-    shape = getattr(value, "shape", ())
-    if isinstance(value, bool) or (shape == () and str(getattr(value, "dtype", "")) in ("bool", "torch.bool")):
-        return bool(value)
-    got = type(value).__name__ + (f" of shape {tuple(shape)}" if hasattr(value, "shape") else "")
-    raise ValueError(f"{name} is one truth value: got {got}. Compare, then reduce with .all() or .any().")
-
-
-def _check_text(name: str, text: str) -> None:
-    if not text.strip():
-        raise ValueError(f"{name} is a text that a reader can check: got an empty one. Say it in a line.")
-
-
-def _words(truths: dict[str, bool]) -> str:
-    if "inside" in truths:
-        return f"inside: {truths['inside']}, outside: {truths['outside']}"
-    return str(truths["measured"])
-
-
-def _print(**lines: str) -> None:
-    for label, text in lines.items():
-        wrapped = textwrap.fill(
-            text,
-            WIDTH,
-            initial_indent=label.ljust(INDENT),
-            subsequent_indent=" " * INDENT,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        print(wrapped)
+def _check_text(name: str, text: object) -> None:
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"{name} is a text that a reader can check: got {text!r}. Say it in a line.")

@@ -1,19 +1,19 @@
 """The ledger of claims, and the cells that settle them.
 
-A claim has an entry in ``companion/chapters/CHAPTER/claims.yml``. A cell settles it by ``check_claim("id", …)`` or
-``cite_claim("id", …)`` (``companion.book.check``); this module finds those calls in the stored notebooks.
-``companion.book.site.claims_page`` shows the ledger on the site.
+A claim has an entry in ``companion/chapters/CHAPTER/claims.yml``. A cell settles it, or each part of it, by
+``check_claim("id", …)`` or ``cite_claim("id/part", …)`` (``companion.book.check``); this module finds those calls in
+the stored notebooks. ``companion.book.site.claims_page`` shows the ledger on the site.
 """
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from companion.book import toc
 from companion.book.entries import cells, entries, read_once
-from companion.book.model import DOCUMENTS, VERDICTS, Claim
+from companion.book.model import BASES, DOCUMENTS, VERDICTS, Claim, Turn
 from companion.book.schemas import CLAIM, check, refuse_doubles
 
 TOTAL = 222
@@ -84,13 +84,68 @@ def parse_claims(text: str, chapter: str) -> tuple[Claim, ...]:
         named = f"entry {entry['id']}" if isinstance(entry, dict) and "id" in entry else f"line {line}"
         where = f"claims of {chapter}, {named}"
         check(entry, CLAIM, where)
-        claim = Claim(chapter=chapter, **entry)
-        for field, verdicts in (("conditions", ["holds-with-conditions"]), ("correct", ["wrong", "outdated"])):
-            if (claim.verdict in verdicts) != bool(getattr(claim, field)):
-                needed = "needs" if claim.verdict in verdicts else "has no"
-                raise ValueError(f"{where}: verdict {claim.verdict}, which {needed} {field}.")
-        found.append(claim)
+        found.append(_claim(entry, chapter, where))
     return tuple(found)
+
+
+def _claim(entry: Mapping, chapter: str, where: str) -> Claim:
+    """Make a claim of an entry that keeps the schema, and refuse what the schema cannot say."""
+    shared = {"chapter": chapter, "documents": entry["documents"], "evidence": entry["evidence"]}
+    fields = {"parts": (), "turn": None} | entry
+    parts = []
+    for part in fields["parts"]:
+        own = {key: value for key, value in part.items() if key not in ("id", "text", "turn")}
+        turn = Turn(**part["turn"]) if "turn" in part else None
+        parts.append(Claim(id=f"{entry['id']}/{part['id']}", claim=part["text"], turn=turn, **own, **shared))
+        _refuse(parts[-1], f"{where}, part {part['id']}")
+    refuse_doubles((part.id for part in parts), where)
+    fields |= {"parts": tuple(parts), "turn": fields["turn"] and Turn(**fields["turn"])}
+    claim = Claim(**fields | shared)
+    _refuse(claim, where)
+    follows = verdict_of(part.verdict for part in parts) if parts else claim.verdict
+    if claim.verdict != follows:
+        raise ValueError(
+            f"{where}: verdict {claim.verdict}, but from its parts follows {follows}. Correct one of them."
+        )
+    return claim
+
+
+def _refuse(claim: Claim, where: str) -> None:
+    """Refuse a claim or a part with a field that its verdict or its basis forbids, or without one that it needs."""
+    rests = [name for name in ("kind", "basis", "parts") if getattr(claim, name)]
+    if len(rests) != 1 and not claim.dropped:
+        raise ValueError(
+            f"{where}: a claim has a basis or parts (before its chapter has a page of claims, a kind): got "
+            f"{' and '.join(rests) or 'none of them'}."
+        )
+    for field, reason, needed in (
+        ("conditions", f"verdict {claim.verdict}", claim.verdict == "holds-with-conditions"),
+        ("correct", f"verdict {claim.verdict}", claim.verdict in ("wrong", "outdated")),
+        ("turn", f"basis {claim.basis or 'none'}", claim.basis == "measured"),
+    ):
+        if needed != bool(getattr(claim, field)):
+            raise ValueError(f"{where}: {reason}, which {'needs' if needed else 'has no'} {field}.")
+    if claim.basis in ("measured", "derived") and claim.verdict in ("unsupported", "disputed"):
+        raise ValueError(f"{where}: verdict {claim.verdict}, which only a source settles: got basis {claim.basis}.")
+
+
+def verdict_of(parts: Iterable[str]) -> str:
+    """Say what verdict follows from those of the parts of a claim.
+
+    Parts of one verdict pass it on. Where some hold and others do not, the claim holds with conditions. Where none
+    holds, the clearest counts: one that is wrong makes the claim wrong.
+    """
+    found = set(parts)
+    if len(found) == 1:
+        return found.pop()
+    if found & {"holds", "holds-with-conditions"}:
+        return "holds-with-conditions"
+    return next(verdict for verdict in ("wrong", "outdated", "disputed", "unsupported") if verdict in found)
+
+
+def converted(root: Path | None = None) -> frozenset[str]:
+    """Name the chapters that settle their claims on a page of their own, ``CHAPTER/claims``."""
+    return frozenset(toc.chapter(name) for name in toc.files(root) if toc.page(name).endswith("/claims"))
 
 
 def calls(source: str) -> list[ast.Call]:
@@ -135,53 +190,74 @@ def settled_in(notebook: Path) -> tuple[Settlement, ...]:
     return tuple(settlements(cells(notebook)))
 
 
-def problems(claims: Iterable[Claim], settled: Mapping[str, list[Settlement]]) -> list[str]:
-    """Say what is wrong between the ledger and the calls in the finished chapters.
+def problems(claims: Iterable[Claim], settled: Mapping[str, Sequence[Settlement]]) -> list[str]:
+    """Say what is wrong between the ledger and the calls on the pages of finished chapters.
 
     Args:
         claims: the ledger's entries.
-        settled: the settlements of each finished chapter.
+        settled: the settlements of each page of a finished chapter, ``attention/claims``.
     """
-    entries = {claim.id: claim for claim in claims}
+    pieces = {piece.id: piece for claim in claims for piece in claim.pieces}
+    chapters = {toc.chapter(page) for page in settled}
     places: dict[str, list[str]] = {}
     found = []
-    for chapter, items in settled.items():
+    for page, items in settled.items():
+        own = f"{toc.chapter(page)}/claims"
         for item in items:
-            place = f"{chapter}, cell {item.cell}"
+            place = f"{page}, cell {item.cell}"
+            places.setdefault(item.claim_id, []).append(place)
             if not item.claim_id:
                 found.append(f"{place}: {item.function} takes the claim's id as a literal text")
-            elif item.claim_id not in entries:
+            elif item.claim_id not in pieces:
                 found.append(f"{place}: {item.function} names {item.claim_id}, which is not in the ledger")
-            places.setdefault(item.claim_id, []).append(place)
-    for claim in entries.values():
-        where = places.get(claim.id, [])
-        if claim.dropped and where:
-            found.append(f"{claim.id} is dropped, but settled in {'; '.join(where)}")
+            elif problem := _misplaced(pieces[item.claim_id], item, own if own in settled else "", page):
+                found.append(f"{place}: {item.claim_id} {problem}")
+    for piece in pieces.values():
+        where = places.get(piece.id, [])
+        if piece.dropped and where:
+            found.append(f"{piece.id} is dropped, but settled in {'; '.join(where)}")
         elif len(where) > 1:
-            found.append(f"{claim.id} is settled more than once: {'; '.join(where)}")
-        elif not where and not claim.dropped and claim.chapter in settled:
-            found.append(f"{claim.id} is not settled, though its chapter {claim.chapter} is finished")
+            found.append(f"{piece.id} is settled more than once: {'; '.join(where)}")
+        elif not where and not piece.dropped and piece.chapter in chapters:
+            found.append(f"{piece.id} is not settled, though its chapter {piece.chapter} is finished")
     return found
 
 
+def _misplaced(piece: Claim, item: Settlement, own: str, page: str) -> str:
+    """Say why a claim is not to be settled by this function or on this page; ``own`` is its page of claims."""
+    fitting = "cite_claim" if piece.basis == "cited" else "check_claim"
+    if own and page != own:
+        return f"is settled beside the page {own}"
+    if own and not piece.basis:
+        return "has no basis, though its chapter has a page of claims"
+    if piece.basis and item.function != fitting:
+        return f"has basis {piece.basis}, which needs {fitting}: got {item.function}"
+    return ""
+
+
 def count(ledger: Ledger, words: str) -> int:
-    """Count entries by chapter, verdict or both, or return ``total`` or ``documents``.
+    """Count entries by chapter, verdict or basis, or by several of these, or return ``total`` or ``documents``.
+
+    A claim with parts counts under the strongest basis of its parts: measured, derived, cited. One that was
+    dropped does not count.
 
     Raises:
         ValueError: a word is none of these.
     """
     if words in ("total", "documents"):
         return getattr(ledger, words)
-    matching = list(ledger.claims)
+    matching = [claim for claim in ledger.claims if not claim.dropped]
+    chapters = {claim.chapter for claim in ledger.claims}
     for word in words.split():
-        chapters = {claim.chapter for claim in ledger.claims}
         if word in VERDICTS:
             matching = [claim for claim in matching if claim.verdict == word]
+        elif word in BASES:
+            matching = [claim for claim in matching if claim.bases[:1] == (word,)]
         elif word in chapters:
             matching = [claim for claim in matching if claim.chapter == word]
         elif word != "all":
             raise ValueError(
-                f"a count is of all, total, documents, a chapter ({', '.join(sorted(chapters))}) or a verdict "
-                f"({', '.join(VERDICTS)}): got {word!r}."
+                f"a count is of all, total, documents, a chapter ({', '.join(sorted(chapters))}), a verdict "
+                f"({', '.join(VERDICTS)}), a basis ({', '.join(BASES)}): got {word!r}."
             )
     return len(matching)

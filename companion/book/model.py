@@ -27,22 +27,61 @@ VERDICTS = {
 }
 DOCUMENTS = 5
 """The source documents, whose claims the ledger settles."""
+BASES = {
+    "measured": "An experiment settles it, which could have come out the other way.",
+    "derived": "Mathematics settles it, checked by machine.",
+    "cited": "Numbers or words of somebody else settle it.",
+}
+"""What a verdict rests on, the strongest first."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One change, to the data, the model or the code, that turns the verdict of a measurement.
+
+    Args:
+        name: what the change makes of the experiment, in a few words.
+        old: the text to replace, which stands in one place only.
+        new: what replaces it.
+        file: the changed file, from the root; empty for the chapter's page of claims.
+        after: the first place behind this text is meant.
+    """
+
+    name: str
+    old: str
+    new: str
+    file: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One entry of the ledger."""
+    """One entry of the ledger, or a part of one, whose id is ``claim/part``."""
 
     id: str
     chapter: str
     claim: str
     verdict: str
-    kind: str
     documents: int
     evidence: str
+    kind: str = ""
+    """Of a chapter without a page of claims; it goes with ``companion.book.first_edition``."""
+    basis: str = ""
     conditions: str = ""
     correct: str = ""
     dropped: str = ""
+    turn: Turn | None = None
+    parts: tuple["Claim", ...] = ()
+
+    @property
+    def pieces(self) -> tuple["Claim", ...]:
+        """What cells settle: the parts, or the claim itself where it has none."""
+        return self.parts or (self,)
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        """What its verdict rests on, the strongest first."""
+        return tuple(basis for basis in BASES if any(piece.basis == basis for piece in self.pieces))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import ValidationError
 
-from companion.book.model import CLAIM_KINDS, DOCUMENTS, ITEM_KINDS, LEVELS, QUESTION_KINDS, TIERS, VERDICTS
+from companion.book.model import BASES, CLAIM_KINDS, DOCUMENTS, ITEM_KINDS, LEVELS, QUESTION_KINDS, TIERS, VERDICTS
 from companion.book.topics import TOPICS
 
 
@@ -52,13 +52,21 @@ def _name(prefix: str = "") -> dict:
     return {"type": "string", "pattern": pattern, "description": f"{prefix} and {words}" if prefix else words}
 
 
+_TURN = _object(
+    "a turn",
+    dict.fromkeys(("name", "old"), _TEXT) | {"new": {"type": "string", "description": "a text"}},
+    dict.fromkeys(("file", "after"), _TEXT),
+)
+_SETTLED = {"conditions": _TEXT, "correct": _TEXT, "turn": _TURN}
+_PART = _object(
+    "a part", {"id": _name(), "text": _TEXT, "verdict": _one_of(VERDICTS), "basis": _one_of(BASES)}, _SETTLED
+)
 CLAIM = _object(
     "a claim",
     {
         "id": _name(),
         "claim": _TEXT,
         "verdict": _one_of(VERDICTS),
-        "kind": _one_of(CLAIM_KINDS),
         "documents": {
             "type": "integer",
             "minimum": 1,
@@ -67,7 +75,7 @@ CLAIM = _object(
         },
         "evidence": _TEXT,
     },
-    {"conditions": _TEXT, "correct": _TEXT, "dropped": _TEXT},
+    {"kind": _one_of(CLAIM_KINDS), "basis": _one_of(BASES), **_SETTLED, "dropped": _TEXT, "parts": _list(_PART, 2)},
 )
 QUESTION = _object(
     "a question",

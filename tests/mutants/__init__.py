@@ -1,7 +1,7 @@
 """Mutants: copies of the project with one planted fault, and the tests that must fail because of it.
 
-The records stand in the YAML files beside this one, a file an area; README.md says how to write one. `python -m
-tests.mutants` plants them.
+The records stand in the YAML files beside this one, a file an area; README.md says how to write one. The area `claims`
+stands in the ledger: the turn of each measured claim. `python -m tests.mutants` plants them.
 """
 
 import ast
@@ -13,6 +13,8 @@ from pathlib import Path
 
 import jsonschema
 import yaml
+
+from companion.book.claims import converted, read_ledger
 
 FOLDER = Path(__file__).parent
 # What a test that did its work reports: a failed assertion, or a refusal that did not come.
@@ -126,7 +128,28 @@ def load(folder: Path = FOLDER) -> list[Mutant]:
     Raises:
         ValueError: a file breaks the schema.
     """
-    return [mutant for path in sorted(folder.glob("[a-z]*.yml")) for mutant in read(path)]
+    return [*(mutant for path in sorted(folder.glob("[a-z]*.yml")) for mutant in read(path)), *turns()]
+
+
+def turns(root: Path | None = None) -> list[Mutant]:
+    """Make a mutant of the turn of each measured claim: its cells must raise for this very claim.
+
+    Args:
+        root: of a book; None means this one.
+    """
+    pieces = [piece for claim in read_ledger(root).claims for piece in claim.pieces]
+    return [
+        Mutant(
+            area="claims",
+            name=f"{piece.id}: {piece.turn.name}",
+            file=piece.turn.file or f"book/{piece.chapter}/claims.md",
+            edits=(Edit(piece.turn.old, piece.turn.new, after=piece.turn.after),),
+            tests=("-ptests.tools.claim_pages", f"book/{piece.chapter}/claims.md::{piece.id}"),
+            reason=rf"ClaimError: {re.escape(piece.id)}: ",
+        )
+        for piece in pieces
+        if piece.turn and piece.chapter in converted(root)
+    ]
 
 
 def read(path: Path) -> list[Mutant]:
@@ -175,7 +198,8 @@ def _missing(test: str, root: Path) -> str | None:
     file, _, name = test.partition("::")
     if not file.startswith("-") and not (root / file).exists():
         return f"no test file {file}"
-    if name and f"def {name.split('[')[0]}(" not in (root / file).read_text("utf-8"):
+    wanted = f'"{name}"' if file.endswith(".md") else f"def {name.split('[')[0]}("
+    if name and wanted not in (root / file).read_text("utf-8"):
         return f"no test {test}"
     return None
 

@@ -103,7 +103,7 @@ class Run:
         """Run the tests of a group on the unbroken copy, those that have not passed in this state before."""
         site = any(mutant.built for mutant in group) or "tests/site" in group[0].tests[0]
         tests = sorted({test for mutant in group for test in mutant.tests})
-        states = {test: self.states.of([test], package=False, site=site) for test in tests if not test.startswith("-")}
+        states = {test: self.states.of_clean(test, site=site) for test in tests if not test.startswith("-")}
         fresh = {test: state for test, state in states.items() if self.known.get(test) != state}
         if fresh:
             arguments = [test for test in tests if test in fresh or test not in states]

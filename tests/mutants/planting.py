@@ -168,6 +168,11 @@ def plant(context: BaseContext, mutant: Mutant, copy: Copy) -> Outcome:
     return Outcome(verdict, seconds, last_lines(failures[0][1] if failures else output))
 
 
+def _settles(test: str) -> bool:
+    """Whether a test is that of a claim, which reads its page and the package and nothing else of the book."""
+    return test.split("::")[0].endswith("/claims.md")
+
+
 class States:
     """Names for all that an outcome may depend on, so that it need not be found again while nothing of that changes."""
 
@@ -194,6 +199,10 @@ class States:
             self._known[key] = found.hexdigest()
         return self._known[key]
 
+    def of_clean(self, test: str, *, site: bool) -> str:
+        """Hash what one test reads on an unbroken copy."""
+        return self.of([test], package=_settles(test), site=site)
+
     @staticmethod
     def _counts(name: str, named: tuple[str, ...], package: bool, site: bool) -> bool:
         if name in named or name in SETTINGS or name.startswith("companion/"):
@@ -205,6 +214,6 @@ class States:
 
     def of_mutant(self, mutant: Mutant) -> str:
         site = mutant.built or "tests/site" in " ".join(mutant.tests)
-        package = mutant.file.startswith("companion/") and not site
+        package = not site and (mutant.file.startswith("companion/") or _settles(mutant.tests[-1]))
         around = self.of([*mutant.tests, mutant.file], package=package, site=site)
         return hashlib.sha256(f"{mutant.edits}{mutant.tests}{mutant.reason}{around}".encode()).hexdigest()

@@ -1,6 +1,5 @@
 """Each claim of a finished chapter is settled exactly once, by a measurement or by a source that can be found."""
 
-import ast
 import re
 from pathlib import Path
 
@@ -9,139 +8,13 @@ import pytest
 from pybtex.database import parse_string
 
 from companion.book import claims, toc
+from companion.book.model import Turn
 
 BOOK = Path(__file__).parents[2] / "book"
-FOLDED = {"bool", "all", "any", "abs", "min", "max", "sum", "len", "int", "float", "round", "tensor", "bool_", "array"}
 
 
 def read(chapter):
     return nbformat.reads((BOOK / f"{chapter}.ipynb").read_text("utf8"), as_version=4)
-
-
-# --- measurements are computed ---------------------------------------------------------------------------------------
-
-
-def is_constant(node, bound):
-    """Whether an expression has a value that no computation of the cell can change.
-
-    Literals, what Python folds out of literals alone, names that are bound to nothing else, a comparison of an
-    expression with itself, and `and` or `or` with such an operand.
-    """
-    parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-    match node:
-        case ast.Constant():
-            return True
-        case ast.Name(id=name):
-            return name in bound
-        case ast.BoolOp():
-            return any(is_constant(part, bound) for part in parts)
-        case ast.Compare(left=left, comparators=[right]) if ast.dump(left) == ast.dump(right):
-            return True
-        case ast.IfExp(body=body, orelse=orelse) if ast.dump(body) == ast.dump(orelse):
-            return True
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in FOLDED:
-            owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-            method = owner is not None and not (isinstance(owner, ast.Name) and owner.id in ("np", "numpy", "torch"))
-            return all(is_constant(part, bound) for part in [*node.args, *([owner] if method else [])])
-        case ast.UnaryOp() | ast.BinOp() | ast.Compare() | ast.IfExp() | ast.NamedExpr() | ast.Tuple() | ast.List():
-            names = [part for part in parts if not isinstance(getattr(part, "ctx", None), ast.Store)]
-            return all(is_constant(part, bound) for part in names)
-    return False
-
-
-def constant_names(trees):
-    """Names that plain top-level statements bind to constants, and nothing else binds."""
-    bound, rebound = set(), set()
-    for tree in trees:
-        plain = [node for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]
-        for node in plain:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = {target.id for target in targets if isinstance(target, ast.Name)}
-            scalar = not isinstance(node.value, ast.Tuple | ast.List)
-            if node.value is not None and scalar and is_constant(node.value, bound - rebound):
-                bound |= names
-            else:
-                rebound |= names
-        direct = {id(target) for node in plain for target in getattr(node, "targets", [getattr(node, "target", None)])}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in direct:
-                rebound.add(node.id)
-    return bound - rebound
-
-
-def literal_measurements(sources):
-    """List the calls of `check_claim` whose measurement is written down instead of computed."""
-    found, trees = [], []
-    for index, source in enumerate(sources):
-        plain = "\n".join("pass" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines())
-        trees.append(ast.parse(plain))
-        bound = constant_names(trees)
-        for call in claims.calls(source):
-            if getattr(call.func, "id", getattr(call.func, "attr", "")) != "check_claim":
-                continue
-            values = {"measured": claims.argument(call, 1, "measured"), "outside": claims.argument(call, 99, "outside")}
-            found += [
-                f"cell {index}: {name} is {ast.unparse(value)}, which no computation can change"
-                for name, value in values.items()
-                if value is not None
-                and not (name == "outside" and ast.unparse(value) == "None")
-                and is_constant(value, bound)
-            ]
-    return found
-
-
-def code_sources(notebook):
-    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-
-
-def test_measurements_are_computed(chapter):
-    assert literal_measurements(code_sources(read(chapter))) == []
-
-
-@pytest.mark.parametrize(
-    "measured",
-    [
-        "True",
-        "not False",
-        "1 == 1",
-        "1 + 1 < 3",
-        "bool(1)",
-        "all([True, True])",
-        "torch.tensor(True)",
-        "np.bool_(True)",
-        "torch.tensor(True).all()",
-        "x.sum() > 0 or True",
-        "x == x",
-        "ok",
-        "d_k == 64",
-        "True if x.any() else True",
-        "(y := True)",
-    ],
-)
-def test_a_literal_measurement_is_seen(measured):
-    cells = ["import torch\nd_k = 64\nok = not False", f'%time\ncheck_claim("a", {measured}, "so")']
-    assert len(literal_measurements(cells)) == 1
-    outside = [*cells[:1], f'check_claim("a", x.any(), "so", outside={measured})']
-    assert len(literal_measurements(outside)) == 1
-    by_name = [*cells[:1], f'companion.book.check.check_claim(claim_id="a", evidence="so", measured={measured})']
-    assert len(literal_measurements(by_name)) == 1
-
-
-@pytest.mark.parametrize(
-    "measured",
-    [
-        "x.all()",
-        "math.exp(0.73 / 8) > 2",
-        "d_k < width",
-        "found",
-        "any(row for row in table)",
-        "ok and x.any()",
-        "abs(a) < 1",
-    ],
-)
-def test_a_computed_measurement_is_let_through(measured):
-    cells = ["found = False\nfor row in table:\n    found = True\nok = x > 0\nd_k, width = 64, len(x)"]
-    assert literal_measurements([*cells, f'check_claim("a", {measured}, "so", outside=None)']) == []
 
 
 # --- each claim is settled once --------------------------------------------------------------------------------------
@@ -164,7 +37,7 @@ def entry(**changes):
 def test_each_claim_of_a_finished_chapter_is_settled_once(chapters):
     settled = {}
     for page in chapters:
-        settled.setdefault(toc.chapter(page), []).extend(claims.settlements(read(page).cells))
+        settled[page] = claims.settlements(read(page).cells)
     assert claims.problems(claims.read_ledger().claims, settled) == []
 
 
@@ -203,6 +76,33 @@ def test_a_claim_that_is_not_settled_or_twice_or_unknown_is_seen():
     assert claims.problems(entries, {"one": dropped}) == ["gone is dropped, but settled in one, cell 7"]
 
 
+def test_a_claim_is_settled_on_the_page_of_its_chapter_by_what_its_basis_needs():
+    parts = tuple(entry(id=f"whole/{name}", kind="", basis=name) for name in ("measured", "derived", "cited"))
+    entries = [entry(kind="", basis="cited"), entry(id="old"), entry(id="whole", kind="", parts=parts)]
+    calls = {"measured": "check_claim", "derived": "check_claim", "cited": "cite_claim"}
+    good = [claims.Settlement(part.id, calls[part.basis], 2) for part in parts]
+    good += [claims.Settlement("a-b", "cite_claim", 3), claims.Settlement("old", "check_claim", 4)]
+    assert claims.problems(entries, {"one/index": good}) == []
+    assert claims.problems(entries, {"one/claims": good}) == [
+        "one/claims, cell 4: old has no basis, though its chapter has a page of claims"
+    ]
+    assert claims.problems(entries[::2], {"one/claims": good[:3], "one/index": good[3:4]}) == [
+        "one/index, cell 3: a-b is settled beside the page one/claims"
+    ]
+    turned = [claims.Settlement(item.claim_id, calls["derived"], item.cell) for item in good[2:4]]
+    assert claims.problems(entries[::2], {"one/claims": good[:2] + turned}) == [
+        "one/claims, cell 2: whole/cited has basis cited, which needs cite_claim: got check_claim",
+        "one/claims, cell 3: a-b has basis cited, which needs cite_claim: got check_claim",
+    ]
+    whole = [claims.Settlement("whole", "check_claim", 1), *good]
+    assert "one, cell 1: check_claim names whole, which is not in the ledger" in claims.problems(
+        entries, {"one": whole}
+    )
+    assert claims.problems(entries[2:], {"one": good[:2]}) == [
+        "whole/cited is not settled, though its chapter one is finished"
+    ]
+
+
 # --- the file --------------------------------------------------------------------------------------------------------
 
 
@@ -213,6 +113,16 @@ def text_of(*entries):
         fields = {name: value for name, value in {**ENTRY, "id": f"e{number}", **changes}.items() if name != "chapter"}
         lines.append("- {" + ", ".join(f"{key}: {value}" for key, value in fields.items() if value is not None) + "}")
     return "\n".join(lines)
+
+
+TURN = "{name: n, old: o, new: p}"
+PARTS = """[{id: a-a, text: A., verdict: holds, basis: derived},
+  {id: b-b, text: B., verdict: wrong, basis: cited, correct: R.}]"""
+
+
+def rest(basis=None, **changes):
+    """Change an entry of a chapter without a page of claims into one that rests on something."""
+    return {"kind": None, "basis": basis, **changes}
 
 
 def test_the_ledger_is_complete():
@@ -226,10 +136,49 @@ def test_a_good_ledger_is_read():
     assert {claim.chapter for claim in found} == {"one"}
 
 
+def test_a_claim_rests_on_something_or_its_parts_do():
+    whole = rest(parts=PARTS, verdict="holds-with-conditions", conditions="A alone.")
+    found = claims.parse_claims(text_of(rest("measured", turn=TURN), whole, rest("cited", verdict="disputed")), "one")
+    assert [claim.bases for claim in found] == [("measured",), ("derived", "cited"), ("cited",)]
+    assert found[0].turn == Turn("n", "o", "p")
+    assert [(part.id, part.claim, part.verdict, part.correct) for part in found[1].pieces] == [
+        ("e1/a-a", "A.", "holds", ""),
+        ("e1/b-b", "B.", "wrong", "R."),
+    ]
+    assert found[2].pieces == (found[2],)
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        ("holds holds", "holds"),
+        ("wrong wrong wrong", "wrong"),
+        ("unsupported unsupported", "unsupported"),
+        ("holds wrong", "holds-with-conditions"),
+        ("unsupported holds", "holds-with-conditions"),
+        ("holds-with-conditions wrong", "holds-with-conditions"),
+        ("unsupported wrong", "wrong"),
+        ("outdated wrong disputed", "wrong"),
+        ("disputed outdated", "outdated"),
+        ("unsupported disputed", "disputed"),
+    ],
+)
+def test_a_verdict_follows_from_those_of_the_parts(parts, whole):
+    assert claims.verdict_of(parts.split()) == whole
+
+
+def test_a_chapter_with_a_page_of_claims_is_known_by_the_table_of_contents(tmp_path):
+    pages = "".join(
+        f"  - file: book/{name}.ipynb\n" for name in ("one/index", "one/claims", "two/index", "claims/index")
+    )
+    (tmp_path / "_toc.yml").write_text(f"parts:\n- chapters:\n{pages}", "utf8")
+    assert claims.converted(tmp_path) == {"one"}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"evidence": None}, "claims of one, entry e0: a claim has id, claim, verdict, kind, documents, evidence"),
+        ({"evidence": None}, "claims of one, entry e0: a claim has id, claim, verdict, documents, evidence, kind"),
         ({"evidence": None}, "this one misses evidence"),
         ({"remark": "x"}, "has an unknown remark"),
         ({"claim": "''"}, "claim is a text: got ''"),
@@ -243,6 +192,26 @@ def test_a_good_ledger_is_read():
         ({"verdict": "outdated"}, "verdict outdated, which needs correct"),
         ({"correct": "R."}, "verdict holds, which has no correct"),
         ({"conditions": "C."}, "verdict holds, which has no conditions"),
+        ({"kind": None}, "a claim has a basis or parts (before its chapter has a page of claims, a kind): got none of"),
+        (
+            {"basis": "derived"},
+            "a claim has a basis or parts (before its chapter has a page of claims, a kind): got kind",
+        ),
+        (rest("guessed"), "basis is one of measured, derived, cited: got 'guessed'"),
+        (rest("measured"), "basis measured, which needs turn"),
+        (rest("derived", turn=TURN), "basis derived, which has no turn"),
+        (
+            rest("measured", turn="{name: n, old: o}"),
+            "a turn has name, old, new, file, after: this one misses new",
+        ),
+        (rest("derived", verdict="disputed"), "verdict disputed, which only a source settles: got basis derived"),
+        (rest(parts="[]"), "parts is a list of at least 2: got []"),
+        (rest(parts=PARTS, basis="derived"), "got basis and parts"),
+        (rest(parts=PARTS, verdict="wrong", correct="R."), "verdict wrong, but from its parts follows holds-with-cond"),
+        (rest(parts=PARTS.replace("b-b", "a-a")), "entry e0: each entry has a name of its own: got e0/a-a twice"),
+        (rest(parts=PARTS.replace(", correct: R.", "")), "entry e0, part b-b: verdict wrong, which needs correct"),
+        (rest(parts=PARTS.replace("derived", "measured")), "entry e0, part a-a: basis measured, which needs turn"),
+        (rest(parts=PARTS.replace("text", "claim")), "a part has id, text, verdict, basis"),
     ],
 )
 def test_an_entry_that_is_not_complete_is_refused(changes, message):
@@ -270,8 +239,16 @@ def test_counts_are_by_chapter_and_verdict():
     )
     words = ("total", "documents", "all", "holds", "one", "one holds", "one wrong", "two wrong")
     assert [claims.count(found, word) for word in words] == [9, 5, 3, 2, 2, 1, 1, 0]
-    with pytest.raises(ValueError, match=r"a chapter \(one, two\).*got 'three'"):
+    dropped = claims.ledger([*found.claims, entry(id="d", dropped="No use.")], total=9)
+    assert [claims.count(dropped, word) for word in words] == [9, 5, 3, 2, 2, 1, 1, 0]
+    with pytest.raises(ValueError, match=r"a chapter \(one, two\), a verdict .*, a basis .*got 'three'"):
         claims.count(found, "three holds")
+
+
+def test_a_claim_counts_under_the_strongest_basis_of_its_parts():
+    parts = (entry(id="whole/a", kind="", basis="cited"), entry(id="whole/b", kind="", basis="measured"))
+    found = claims.ledger([entry(), entry(id="b", kind="", basis="cited"), entry(id="whole", kind="", parts=parts)])
+    assert [claims.count(found, word) for word in ("measured", "derived", "cited", "one cited")] == [1, 0, 1, 1]
 
 
 # --- sources ---------------------------------------------------------------------------------------------------------

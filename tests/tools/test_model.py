@@ -23,8 +23,8 @@ def test_every_rule_that_an_entry_breaks_is_named_with_its_place():
     with pytest.raises(ValueError, match=r"^claims of one, entry A: ") as caught:
         check(bad, CLAIM, "claims of one, entry A")
     for rule in (
-        "a claim has id, claim, verdict, kind, documents, evidence, conditions, correct, dropped: this one misses "
-        "evidence and has an unknown remark",
+        "a claim has id, claim, verdict, documents, evidence, kind, basis, conditions, correct, turn, dropped, parts: "
+        "this one misses evidence and has an unknown remark",
         "claim is a text: got ' '",
         "documents is a number from 1 to 5: got True",
         "id is lower-case words joined by hyphens: got 'A'",

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import nbformat
 import pytest
 
-from tests.tools.small import SmallBook, notebook, plain
+from tests.tools.small import SmallBook, contents, notebook, plain
 
 LEDGER = """
 - {id: sum-one, claim: "Rows sum to $1$.", verdict: holds, kind: math, documents: 3, evidence: Computed.}
@@ -140,7 +140,7 @@ def test_other_pages_refer_to_claims_questions_and_entries(built):
 
 def test_numbers_and_verdicts_are_written_by_roles(built):
     text = opened(built, "index").text
-    assert "2 of 222." in text
+    assert "1 of 222." in text
     assert '<span class="verdict verdict-holds">holds</span>' in text
 
 
@@ -151,7 +151,7 @@ def test_the_ledger_lists_each_claim_with_verdict_evidence_and_link(built):
     words = plain(page.text)
     assert "It is wide. wrong · in 1 of 5 documents · settled by a cell in Chapter one Right is: No." in words
     assert "unsupported · in 2 of 5 documents · settled by Who [ Who99 ] , cited in a cell in Chapter one" in words
-    assert "in 1 of 5 documents · not taken up Evidence: None. Left out: It says nothing." in words
+    assert "in 1 of 5 documents · not taken up Left out: It says nothing. Evidence: None." in words
     assert 'href="one/index.html#claim-too-wide"' in page.text
     assert r"Rows sum to \(1\) ." in words
 
@@ -165,7 +165,76 @@ def rows(page):
 def test_the_ledger_counts_by_verdict_and_chapter(built):
     found = rows(opened(built, "ledger"))
     assert ["holds", "True as stated.", "1"] in found
-    assert ["Chapter one", "1", "0", "1", "2", "0", "0", "4"] in found
+    assert ["Chapter one", "1", "0", "1", "1", "0", "0", "3"] in found
+
+
+WITH_PARTS = """
+- {id: sum-one, claim: Rows sum to 1., verdict: holds, basis: derived, documents: 3, evidence: Computed.}
+- id: too-wide
+  claim: It is wide and long.
+  verdict: holds-with-conditions
+  documents: 1
+  conditions: Its length.
+  evidence: Seen.
+  parts:
+  - {id: wide, text: It is wide., verdict: wrong, basis: measured, correct: "No, narrow.",
+     turn: {name: n, old: a, new: b}}
+  - {id: long, text: It is long., verdict: holds, basis: cited}
+- {id: left-out, claim: A joke., verdict: unsupported, basis: cited, documents: 1, evidence: None., dropped: Nothing.}
+"""
+
+
+@pytest.fixture(scope="module")
+def with_claims(tmp_path_factory):
+    """A small book whose chapter settles its claims on a page of their own."""
+    book = small(tmp_path_factory.mktemp("book"), index=PAGES["index"].replace("one/index", "one/index\none/claims"))
+    book.write("companion/chapters/one/claims.yml", WITH_PARTS)
+    book.write("_toc.yml", contents("book/one/index.ipynb", "book/one/claims.ipynb", "book/ledger.md"))
+    book.write("book/one/index.ipynb", chapter([], TEXT + QUESTION))
+    cells = [
+        "# What is said\n\n```{claims-table}\n```\n",
+        "## Rows",
+        nbformat.v4.new_code_cell('check_claim("sum-one", f, g)'),
+        "## Width",
+        nbformat.v4.new_code_cell('check_claim("too-wide/wide", f, g)'),
+        nbformat.v4.new_code_cell('cite_claim("too-wide/long", "who1999what", "so")'),
+    ]
+    book.write("book/one/claims.ipynb", notebook(*cells))
+    assert book.warnings() == []
+    return book
+
+
+def test_a_page_of_claims_has_a_table_that_leads_to_a_section_for_each(with_claims):
+    page = opened(with_claims, "one/claims")
+    assert rows(page) == [
+        ["Claim", "Verdict", "Basis"],
+        ["Rows sum to 1.", "holds", "derived"],
+        ["It is wide and long.", "holds with conditions", "measured, cited"],
+    ]
+    assert page.links["It is wide and long."] == "#claim-too-wide"
+    section = re.search(r'<span id="claim-too-wide"></span><h2>(.*?)<', page.text)
+    assert section[1] == "Width"
+    assert page.text.count('id="claim-too-wide"') == 1
+    cells = re.findall(r'<div class="([^"]*claim-cell[^"]*)"', page.text)
+    verdicts = [set(classes.split()) & {"verdict-holds", "verdict-wrong"} for classes in cells]
+    assert verdicts == [{"verdict-holds"}, {"verdict-wrong"}, {"verdict-holds"}]
+
+
+def test_the_ledger_tells_what_claims_and_their_parts_rest_on(with_claims):
+    page = opened(with_claims, "ledger")
+    words = plain(page.text)
+    assert "Rows sum to 1. holds · derived · in 3 of 5 documents · settled by a cell in Chapter one" in words
+    assert "holds with conditions · measured · cited · in 1 of 5 documents · settled by a cell in Chapter one" in words
+    assert (
+        "It is wide. wrong · measured Right is: No, narrow. It is long. holds · cited Conditions: Its length." in words
+    )
+    assert ["measured", "An experiment settles it, which could have come out the other way.", "1"] in rows(page)
+    assert ["cited", "Numbers or words of somebody else settle it.", "0"] in rows(page)
+    assert "—" not in [row[0] for row in rows(page)]
+
+
+def test_the_ledger_counts_the_claims_that_are_not_sorted_by_their_basis(built):
+    assert ["—", "Of chapters whose claims are not sorted by their basis yet.", "3"] in rows(opened(built, "ledger"))
 
 
 def test_a_question_is_folded_under_its_text(built):
@@ -210,8 +279,8 @@ def test_a_book_that_contradicts_its_ledger_is_not_built_without_warnings(tmp_pa
     book.write("book/index.md", PAGES["index"] + "{ledger-count}`one worng` {verdict}`maybe`\n")
     warnings = "\n".join(book.warnings())
     for message in (
-        "one, cell 3: check_claim names too-wied, which is not in the ledger",
-        "sum-one is settled more than once: one, cell 1; one, cell 2",
+        "one/index, cell 3: check_claim names too-wied, which is not in the ledger",
+        "sum-one is settled more than once: one/index, cell 1; one/index, cell 2",
         "too-wide is not settled, though its chapter one is finished",
         "undefined label: 'claim-too-wide'",
         "fig-two",

@@ -1,8 +1,10 @@
-"""The ledger on the site: anchors on the cells that settle a claim, and the page that lists every claim.
+"""The ledger on the site: anchors on the cells that settle a claim, and the pages that list claims.
 
-* an anchor and a label ``claim-<id>`` on each such cell, so that ``{ref}`text <claim-id>``` works everywhere,
+* an anchor and a label ``claim-<id>`` on each such cell, so that ``{ref}`text <claim-id>``` works everywhere; on a
+  chapter's page of claims it is the section around the cell that gets them,
+* the directive ``{claims-table}``, for a page of claims: the claims of its chapter with verdict, basis and a link,
 * the directive ``{ledger-table}``: counts, then every claim with its verdict, its evidence and a link to its cell,
-* the role ``{ledger-count}`attention wrong```: the number of entries that have all the words said,
+* the role ``{ledger-count}`attention wrong```: the number of entries that have all the words said, ``measured`` too,
   or ``total`` and ``documents``, the numbers of claims and of documents that the ledger starts from,
 * the role ``{verdict}`wrong```: the word as a badge.
 
@@ -24,7 +26,7 @@ from sphinx.util.nodes import set_source_info
 from companion.book import toc
 from companion.book.claims import Ledger, Settlement, count, ledger_files, problems, read_ledger, settled_in
 from companion.book.entries import markdown
-from companion.book.model import DOCUMENTS, VERDICTS, Claim
+from companion.book.model import BASES, DOCUMENTS, VERDICTS, Claim
 from companion.book.site.html import table, target
 
 log = logging.getLogger(__name__)
@@ -54,26 +56,34 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
     env.ledger_settled[docname] = settled
     if not settled:
         return
-    claims = {claim.id: claim for claim in _ledger(env).claims}
+    claims = {piece.id: (claim, piece) for claim in _ledger(env).claims for piece in claim.pieces}
     boxes = {box["cell_index"]: box for box in doctree.findall(nodes.container) if box.get("nb_element") == "cell_code"}
     for item in settled:
-        claim, box = claims.get(item.claim_id), boxes.get(item.cell)
-        if claim is None:
+        if item.claim_id not in claims:
             continue  # reported once all pages are read
+        (claim, piece), box = claims[item.claim_id], boxes.get(item.cell)
         if box is None:
-            log.warning("the cell that settles %s is not on the page", claim.id, location=docname, type="ledger")
+            log.warning("the cell that settles %s is not on the page", piece.id, location=docname, type="ledger")
             continue
+        box["classes"].extend(name for name in ("claim-cell", f"verdict-{piece.verdict}") if name not in box["classes"])
+        place = _section(box) if docname.endswith("/claims") else box
         label = f"claim-{claim.id}"
-        box["ids"].append(label)
-        box["classes"].extend(name for name in ("claim-cell", f"verdict-{claim.verdict}") if name not in box["classes"])
-        target(env, label, claim.claim)
+        if label not in place["ids"]:
+            place["ids"].append(label)
+            target(env, label, claim.claim)
+
+
+def _section(node: nodes.Node) -> nodes.section:
+    while not isinstance(node, nodes.section):
+        node = node.parent
+    return node
 
 
 def check(app: Sphinx, env: BuildEnvironment) -> None:
     """Warn about every disagreement between the ledger and the chapters, on each build."""
     settled: dict[str, list[Settlement]] = {}
     for docname, items in sorted(env.ledger_settled.items()):
-        settled.setdefault(toc.chapter(docname), []).extend(items)
+        settled[toc.page(docname)] = items
     for problem in problems(read_ledger(Path(env.srcdir)).claims, settled):
         log.warning("claims: %s", problem, type="ledger")
 
@@ -105,6 +115,25 @@ class CountRole(SphinxRole):
             return [], [self.inliner.reporter.error(str(error))]
 
 
+class ClaimsTable(SphinxDirective):
+    """The directive ``{claims-table}``: the claims of the page's chapter, each with a link to its section."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the nodes."""
+        chapter = toc.chapter(self.env.docname)
+        rows = [["Claim", "Verdict", "Basis"]]
+        rows += [
+            [
+                f"{{ref}}`{_line(claim.claim)} <claim-{claim.id}>`",
+                f"{{verdict}}`{claim.verdict}`",
+                ", ".join(claim.bases),
+            ]
+            for claim in _ledger(self.env).claims
+            if claim.chapter == chapter and not claim.dropped
+        ]
+        return table(self, rows, "claims-table")
+
+
 class LedgerTable(SphinxDirective):
     """The directive ``{ledger-table}``: counts, then a section a chapter with its claims."""
 
@@ -123,15 +152,17 @@ class LedgerTable(SphinxDirective):
             set_source_info(self, heading)
             section += heading
             section.extend(
-                self._entry(claim, titles, settled.get(claim.id)) for claim in ledger.claims if claim.chapter == chapter
+                self._entry(claim, title, [settled[piece.id] for piece in claim.pieces if piece.id in settled])
+                for claim in ledger.claims
+                if claim.chapter == chapter
             )
             result.append(section)
         return result
 
-    def _chapters(self) -> tuple[dict[str, str], dict[str, tuple[str, Settlement]]]:
+    def _chapters(self) -> tuple[dict[str, str], dict[str, Settlement]]:
         """Read titles and settlements from the notebooks of the book, and make this page depend on them."""
         titles, settled = {}, {}
-        for docname in sorted(self.env.found_docs):
+        for docname in sorted(self.env.found_docs, key=lambda name: (not name.endswith("/index"), name)):
             notebook = _notebook(self.env, docname)
             if notebook is None:
                 continue
@@ -139,58 +170,66 @@ class LedgerTable(SphinxDirective):
             name = toc.chapter(docname)
             title = re.search(r"^# (.+)$", markdown(notebook), re.MULTILINE)
             titles.setdefault(name, title[1].strip() if title else name)
-            settled |= {item.claim_id: (name, item) for item in settled_in(notebook)}
+            settled |= {item.claim_id: item for item in settled_in(notebook)}
         return titles, settled
 
     def _counts(self, ledger: Ledger, chapters: list[str], titles: Mapping[str, str]) -> list[nodes.Node]:
-        """Two tables: what each verdict means and how often it stands, and the verdicts of each chapter."""
+        """Three tables: verdicts and bases with their meaning and number, and the verdicts of each chapter."""
         meanings = [["Verdict", "Meaning", "Claims"]]
         meanings += [[f"{{verdict}}`{name}`", text, str(count(ledger, name))] for name, text in VERDICTS.items()]
+        bases = [["Basis", "Meaning", "Claims"]]
+        bases += [[name, text, str(count(ledger, name))] for name, text in BASES.items()]
+        unsorted = count(ledger, "all") - sum(count(ledger, name) for name in BASES)
+        bases += [["—", "Of chapters whose claims are not sorted by their basis yet.", str(unsorted)]] * bool(unsorted)
         rows = [["Chapter", *(f"{{verdict}}`{name}`" for name in VERDICTS), "all"]]
         for chapter in chapters:
             numbers = [str(count(ledger, f"{chapter} {name}")) for name in VERDICTS]
             title = titles.get(chapter, chapter.replace("-", " ").capitalize())
             rows.append([title, *numbers, str(count(ledger, chapter))])
         if len(chapters) > 1:
-            rows.append(["All", *(str(count(ledger, name)) for name in VERDICTS), str(len(ledger.claims))])
+            rows.append(["All", *(str(count(ledger, name)) for name in VERDICTS), str(count(ledger, "all"))])
         return [
             *table(self, meanings, "ledger-counts ledger-verdicts"),
+            *table(self, bases, "ledger-counts ledger-bases"),
             *table(self, rows, "ledger-counts ledger-chapters"),
         ]
 
-    def _entry(self, claim: Claim, titles: Mapping[str, str], place: tuple[str, Settlement] | None) -> nodes.container:
-        """One claim: what it says, the verdict, where it is settled, what is right, the evidence."""
+    def _entry(self, claim: Claim, title: str, settled: list[Settlement]) -> nodes.container:
+        """One claim: what it says, the verdict, where it is settled, its parts, what is right, the evidence."""
         label = f"ledger-{claim.id}"
         box = nodes.container(ids=[label], classes=["ledger-entry", f"verdict-{claim.verdict}"])
         target(self.env, label, claim.claim)
-        facts = [f"{{verdict}}`{claim.verdict}`", f"in {claim.documents} of {DOCUMENTS} documents"]
-        if place:
-            chapter, item = place
-            source = f"{{cite:t}}`{item.bibkey}`, cited in a" if item.bibkey else ""
-            link = f"{{ref}}`cell in {titles[chapter]} <claim-{claim.id}>`"
-            facts.append(f"settled by {source} {link}" if source else f"settled by a {link}")
-        elif claim.dropped:
-            facts.append("not taken up")
+        facts = [f"{{verdict}}`{claim.verdict}`", *claim.bases, f"in {claim.documents} of {DOCUMENTS} documents"]
+        if settled:
+            sources = " and ".join(dict.fromkeys(f"{{cite:t}}`{item.bibkey}`" for item in settled if item.bibkey))
+            link = f"{{ref}}`cell in {title} <claim-{claim.id}>`"
+            cited = all(item.bibkey for item in settled)
+            facts.append(f"settled by {sources}, cited in a {link}" if cited else f"settled by a {link}")
         else:
-            facts.append("its chapter is not finished")
+            facts.append("not taken up" if claim.dropped else "its chapter is not finished")
         box += self._paragraph(claim.claim, "ledger-claim")
         box += self._paragraph(" · ".join(facts), "ledger-facts")
-        for word, text in (
-            ("Right is", claim.correct),
-            ("Conditions", claim.conditions),
-            ("Evidence", claim.evidence),
-            ("Left out", claim.dropped),
-        ):
-            if text:
-                box += self._paragraph(f"**{word}:** {text}", "ledger-detail")
+        for part in claim.parts:
+            box += self._paragraph(f"{part.claim} {{verdict}}`{part.verdict}` · {part.basis}", "ledger-part")
+            self._details(box, part)
+        self._details(box, claim)
+        box += self._paragraph(f"**Evidence:** {claim.evidence}", "ledger-detail")
         return box
 
+    def _details(self, box: nodes.container, claim: Claim) -> None:
+        given = {"Right is": claim.correct, "Conditions": claim.conditions, "Left out": claim.dropped}
+        box.extend(self._paragraph(f"**{word}:** {text}", "ledger-detail") for word, text in given.items() if text)
+
     def _paragraph(self, text: str, name: str) -> nodes.paragraph:
-        text = " ".join(text.split())
+        text = _line(text)
         children, messages = self.state.inline_text(text, self.lineno)
         paragraph = nodes.paragraph(text, "", *children, *messages, classes=[name])
         set_source_info(self, paragraph)
         return paragraph
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _start(app: Sphinx) -> None:
@@ -208,6 +247,7 @@ def _merge(app: Sphinx, env: BuildEnvironment, docnames: Iterable[str], other: B
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Register the directive, the roles and the steps of the build."""
+    app.add_directive("claims-table", ClaimsTable)
     app.add_directive("ledger-table", LedgerTable)
     app.add_role("ledger-count", CountRole())
     app.add_role("verdict", VerdictRole())
