@@ -7,6 +7,7 @@ import functools
 import inspect
 import json
 import math
+import pydoc
 import re
 from pathlib import Path
 
@@ -87,6 +88,40 @@ def test_the_numbers_of_a_figure_do_not_change_once_it_is_made(explorer):
     for name in fixed:
         with pytest.raises(ValueError, match=f"{name} is fixed when the figure is made.*Make a new"):
             setattr(explorer, name, getattr(explorer, name))
+
+
+@each
+def test_the_signature_and_the_docstring_have_each_argument_with_its_default(explorer):
+    cls = type(explorer).__mro__[1]  # anywidget gives each explorer a class of its own
+    arguments = inspect.signature(cls).parameters
+    moved = {trait: value for trait, value in explorer.traits().items() if hasattr(value, "fixed") and not value.fixed}
+    assert set(moved) <= set(arguments)
+    documented = re.split("\n\n|$", cls.__doc__.split("\nArgs:\n")[1])[0]
+    assert re.findall(r"^    (\w+): ", documented, re.MULTILINE) == list(arguments)
+    said = pydoc.render_doc(cls, renderer=pydoc.plaintext)
+    for argument, trait in moved.items():
+        shown = arguments[argument]
+        assert shown.kind is shown.KEYWORD_ONLY or trait.help == ""
+        if trait.help:
+            assert shown.default == trait.default_value
+            assert f"{argument}: {type(shown.default).__name__} = {shown.default!r}" in said
+            assert trait.help in " ".join(said.replace("|", " ").split())
+
+
+@each
+def test_an_argument_that_an_explorer_does_not_have_is_refused(explorer):
+    cls = type(explorer).__mro__[1]
+    fixed = next(name for name, trait in explorer.traits().items() if getattr(trait, "fixed", False))
+    needed = {name: None for name, one in inspect.signature(cls).parameters.items() if one.default is one.empty}
+    for name in {"colour", "layout", "comm", fixed} - set(inspect.signature(cls).parameters):
+        with pytest.raises(TypeError, match=rf"{cls.__name__}: got an unexpected.*'{name}'. It takes .*label"):
+            cls(**needed, **{name: 1})
+
+
+@each
+def test_a_title_is_text(explorer):
+    with pytest.raises(ValueError, match=r"label is the figure's title: got 3\. Write it in quotes"):
+        explorer.label = 3
 
 
 @each

@@ -54,8 +54,8 @@ def test_the_figure_begins_with_a_sound_model(visibility):
     ("changes", "rule"),
     [
         ({"model_kind": "decoder"}, "model_kind is one of 'encoder-decoder', 'no source mask'.*got 'decoder'"),
-        ({"length": 0}, "length is a number from 1 to 5: got 0"),
-        ({"output": 5}, "output is a number from 0 to 4: got 5"),
+        ({"length": 0}, "length is a whole number from 1 to 5: got 0"),
+        ({"output": 5}, "output is a whole number from 0 to 4: got 5"),
     ],
 )
 def test_visibility_refuses_what_no_control_offers(changes, rule):
@@ -87,7 +87,7 @@ def test_the_counter_begins_with_the_base_model():
 def test_the_counter_refuses_what_no_control_offers():
     with pytest.raises(ValueError, match=r"d_model is one of 64, 128.*got 100"):
         ParameterCounter(d_model=100)
-    with pytest.raises(ValueError, match="ratio is a number from 1 to 8: got 9"):
+    with pytest.raises(ValueError, match="ratio is a whole number from 1 to 8: got 9"):
         ParameterCounter(ratio=9)
     with pytest.raises(ValueError, match=r"kind is one of 'encoder-decoder'.*got 'decoder'"):
         ParameterCounter(kind="decoder")
@@ -128,6 +128,6 @@ def test_the_view_names_what_is_missing_and_what_is_not_there():
         TranslatorView([])
     with pytest.raises(ValueError, match=r"got none for links, decoder\. Add it"):
         TranslatorView([{name: value for name, value in (WORDS | WEIGHTS).items() if name not in ("links", "decoder")}])
-    for choice in ({"layer": 2}, {"head": 1}, {"sentence": 1}):
-        with pytest.raises(ValueError, match="sentence, layer and head are positions in their lists"):
-            TranslatorView([WORDS | WEIGHTS], **choice)
+    for name, last in (("layer", 1), ("head", 0), ("sentence", 0)):
+        with pytest.raises(ValueError, match=f"{name} is a whole number from 0 to {last}: got {last + 1}"):
+            TranslatorView([WORDS | WEIGHTS], **{name: last + 1})

@@ -50,10 +50,10 @@ def tensor(numbers):
         (SoftmaxExplorer, "scores", [0, 0, 0, 0, 6], [0, 0, 0, 0, 7.0], "scores has one number from -6 to 6"),
         (SoftmaxExplorer, "scores", [0, 0, 0, 0, 6], [0, 0, 0, 0, math.inf], "scores holds finite numbers: got inf"),
         (MaskExplorer, "pattern", "window", "banded", "pattern is one of 'every', 'causal', 'window': got 'banded'"),
-        (MaskExplorer, "t_q", 2, 7, "t_q is a number from 1 to 6: got 7"),
+        (MaskExplorer, "t_q", 2, 7, "t_q is a whole number from 1 to 6: got 7"),
         (MaskExplorer, "length", 0, 2.5, "length is a whole number from 0 to 6: got 2.5. Round it"),
         (MaskExplorer, "convention", "additive", "both", "convention is one of 'look', 'hide', 'additive'"),
-        (attention_map, "example", 0, -1, "example is a number from 0 to 99: got -1"),
+        (attention_map, "example", 0, -1, "example is a whole number from 0 to 0: got -1"),
     ],
 )
 def test_what_a_reader_sets_is_taken_or_refused(made, name, good, bad, rule):
@@ -65,7 +65,7 @@ def test_what_a_reader_sets_is_taken_or_refused(made, name, good, bad, rule):
     [
         ("d_k", 100, "d_k is one of 2, 4, 8.*got 100"),
         ("scaling", "half", "scaling is one of 'none', 'sqrt', 'linear': got 'half'"),
-        ("draw", 8, "draw is a number from 0 to 7: got 8"),
+        ("draw", 8, "draw is a whole number from 0 to 7: got 8"),
         ("measure", "loss", "measure is one of 'top', 'entropy', 'slope', 'gradient': got 'loss'"),
     ],
 )
@@ -267,8 +267,14 @@ def test_the_map_names_what_is_missing(examples, rule):
 
 
 def test_the_map_refuses_an_example_or_a_head_that_is_not_there():
-    with pytest.raises(ValueError, match=r"example=0 and head=1 of 1 examples. Count from 0"):
-        AttentionMap([EXAMPLE], head=1)
+    wide = EXAMPLE | {"weights": torch.full((2, 2, 3), 1 / 3)}
+    shown = AttentionMap([EXAMPLE, wide], head=1, example=1)  # the head is one of the example, in whatever order
+    with pytest.raises(ValueError, match=r"head is a whole number from 0 to 1: got 2\. Use one within the range"):
+        shown.head = 2
+    with pytest.raises(ValueError, match="head is a whole number from 0 to 0: got 1"):
+        AttentionMap([EXAMPLE, wide], head=1)
+    with pytest.raises(ValueError, match="example is a whole number from 0 to 0: got 1"):
+        AttentionMap([EXAMPLE], example=1)
 
 
 # ---- MaskExplorer

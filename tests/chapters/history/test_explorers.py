@@ -76,13 +76,16 @@ def test_wrong_places_are_counted_missing_ones_too():
     assert AlignmentView([example(fixed=["3", "2", "1", "1"])], [[0.5, 1.0]]).errors() == (1, 0)
 
 
-@pytest.mark.parametrize(
-    ("examples", "accuracy", "place"),
-    [([], [], 0), ([example()], [], 0), ([example()], [[0.5, 1.0]], 1), ([example()], [[0.5, 1.0]], -1)],
-)
-def test_an_example_that_is_not_there_is_refused(examples, accuracy, place):
-    with pytest.raises(ValueError, match="each example has two shares, and one is shown"):
-        AlignmentView(examples, accuracy, example=place)
+@pytest.mark.parametrize(("examples", "accuracy"), [([], []), ([example()], [])])
+def test_examples_without_shares_are_refused(examples, accuracy):
+    with pytest.raises(ValueError, match=f"got {len(examples)} examples and 0 pairs of shares. Pass as many"):
+        AlignmentView(examples, accuracy)
+
+
+@pytest.mark.parametrize("place", [1, -1])
+def test_an_example_that_is_not_there_is_refused(place):
+    with pytest.raises(ValueError, match=f"example is a whole number from 0 to 0: got {place}"):
+        AlignmentView([example()], [[0.5, 1.0]], example=place)
 
 
 @pytest.mark.parametrize("weights", [torch.eye(4), torch.eye(3)[:2], torch.ones(3, 3)])

@@ -52,12 +52,12 @@ def test_the_buckets_are_those_of_the_package():
     ("made", "name", "good", "bad", "rule"),
     [
         (SinusoidExplorer, "d_model", 512, 7, "d_model is one of 8, 16, 32, 64, 128, 512: got 7"),
-        (SinusoidExplorer, "step", -64, 65, "step is a whole number from -64 to 64|step is a number from -64 to 64"),
-        (SinusoidExplorer, "position", 200, -1, "position is a number from 0 to 200: got -1"),
+        (SinusoidExplorer, "step", -64, 65, "step is a whole number from -64 to 64: got 65"),
+        (SinusoidExplorer, "position", 200, -1, "position is a whole number from 0 to 200: got -1"),
         (DistanceBiasExplorer, "n_heads", 4, 6, "n_heads is one of 4, 8, 16: got 6"),
         (DistanceBiasExplorer, "buckets", 8, 9, "buckets is one of 8, 16, 32: got 9"),
         (DistanceBiasExplorer, "causal", False, 0, "causal is True or False: got 0"),
-        (DistanceBiasExplorer, "distance", 140, 141, "distance is a number from 0 to 140: got 141"),
+        (DistanceBiasExplorer, "distance", 140, 141, "distance is a whole number from 0 to 140: got 141"),
     ],
 )
 def test_a_trait_takes_what_its_control_offers(made, name, good, bad, rule):

@@ -84,7 +84,9 @@ def test_the_clinic_refuses_curves_that_do_not_fit(changes, rule):
 def test_the_clinic_names_what_is_missing_and_places_that_do_not_exist():
     with pytest.raises(ValueError, match=r"missing \['sign'\]. Mend it"):
         CurveClinic([{key: value for key, value in RUN.items() if key != "sign"}])
-    with pytest.raises(ValueError, match=r"curve and guess lie within 1 curves and 6 causes: got 1 and -1"):
+    with pytest.raises(ValueError, match="the clinic needs at least one curve: got none"):
+        CurveClinic([])
+    with pytest.raises(ValueError, match="curve is a whole number from 0 to 0: got 1"):
         CurveClinic([RUN], curve=1)
-    with pytest.raises(ValueError, match=r"got 0 and 6\. Count from 0"):
+    with pytest.raises(ValueError, match="guess is a whole number from -1 to 5: got 6"):
         CurveClinic([RUN], guess=6)

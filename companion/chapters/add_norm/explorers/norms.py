@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from companion.encoder import EncoderLayer
-from companion.explorers.base import Choice, Explorer, Numbers, Packed, Real, Switch
+from companion.explorers.base import Choice, Explorer, Numbers, Packed, Real, Switch, Title
 from companion.masks import padding
 from companion.norm import SequenceBatchNorm, layer_norm, rms_norm
 from companion.seeding import seeded
@@ -36,39 +36,34 @@ TWO_SENTENCES = (
 
 
 class NormExplorer(Explorer):
-    """Normalise a small batch in three ways, and see which numbers a result depends on."""
+    """Normalise a small batch in three ways, and see which numbers a result depends on.
+
+    Args:
+        x: ``(batch, t, d_model)``, at most 3 by 4 by 5 numbers from -8 to 8.
+        lengths: real tokens of each sentence; the rest is padding.
+        first: the first number of the first token, moved by the reader; ``None`` means as in ``x``. Can be set later.
+
+    Raises:
+        ValueError: the batch is too large or uneven, or a length does not fit it.
+    """
 
     _js = "norm_explorer.js"
 
     x = Numbers(fixed=True)
     lengths = Numbers(fixed=True)
-    norm = Choice(NORMS, "batch")
-    masked = Switch(True)
+    norm = Choice(NORMS, "batch", help="which norm")
+    masked = Switch(True, help="whether the padding is left out")
     first = Real(1.0, -8.0, 8.0)
+    label = Title("What a norm averages over")
 
     def __init__(
         self,
         x: Sequence[Sequence[Sequence[float]]] = TWO_SENTENCES,
         lengths: Sequence[int] = (3, 2),
         *,
-        norm: str = "batch",
-        masked: bool = True,
         first: float | None = None,
-        label: str = "What a norm averages over",
+        **traits: object,
     ) -> None:
-        """Hold a batch of sentences.
-
-        Args:
-            x: ``(batch, t, d_model)``, at most 3 by 4 by 5 numbers from -8 to 8.
-            lengths: real tokens of each sentence; the rest is padding.
-            norm: which norm. Can be set later.
-            masked: whether the padding is left out. Can be set later.
-            first: the first number of the first token, moved by the reader; ``None`` means as in ``x``.
-            label: the figure's title.
-
-        Raises:
-            ValueError: the batch is too large or uneven, or a length does not fit it.
-        """
         given = torch.as_tensor(x, dtype=torch.float64)
         if given.ndim != 3 or not all(1 <= n <= most for n, most in zip(given.shape, (3, 4, 5), strict=True)):
             raise ValueError(
@@ -82,7 +77,7 @@ class NormExplorer(Explorer):
                 "Give one number a sentence."
             )
         first = given[0, 0, 0].item() if first is None else first
-        super().__init__(label=label, x=given, lengths=list(lengths), norm=norm, masked=masked, first=first)
+        super().__init__(x=given, lengths=list(lengths), first=first, **traits)
 
     def results(self, *, moved: bool = True) -> Float[Tensor, "batch t d_model"]:
         """Compute what the figure shows now, with the package.
@@ -106,36 +101,23 @@ class NormExplorer(Explorer):
 
 
 class DepthExplorer(Explorer):
-    """Compare gradients and activations by depth, at initialisation: post-norm, pre-norm, and no residual."""
+    """Compare gradients and activations by depth, at initialisation: post-norm, pre-norm, and no residual.
+
+    Every stack that the controls offer is measured with :func:`depth_signals`; that takes a second or two.
+
+    Args:
+        seed: draws weights and data.
+    """
 
     _js = "depth_explorer.js"
 
     levels = Packed(digits=2, fixed=True)
-    depth = Choice(DEPTHS, 24)
-    scale = Choice(SCALES, 1.0)
-    signal = Choice(SIGNALS, "gradient")
+    depth = Choice(DEPTHS, 24, help="number of layers")
+    scale = Choice(SCALES, 1.0, help="what the initial weights are multiplied by")
+    signal = Choice(SIGNALS, "gradient", help="what to show, in the words of :func:`depth_signals`")
+    label = Title("Through the depth, before training")
 
-    def __init__(
-        self,
-        *,
-        depth: int = 24,
-        scale: float = 1.0,
-        signal: str = "gradient",
-        seed: int = 0,
-        label: str = "Through the depth, before training",
-    ) -> None:
-        """Measure every stack that the controls offer with :func:`depth_signals`; that takes a second or two.
-
-        Args:
-            depth: number of layers, one of ``DEPTHS``. Can be set later.
-            scale: of the initial weights, one of ``SCALES``. Can be set later.
-            signal: what to show, one of ``SIGNALS``. Can be set later.
-            seed: draws weights and data.
-            label: the figure's title.
-
-        Raises:
-            ValueError: a value that no control offers.
-        """
+    def __init__(self, *, seed: int = 0, **traits: object) -> None:
         rows = [
             [[math.log10(max(value, 10.0**FLOOR)) for value in measured[name]] for name in SIGNALS]
             for n_layers in DEPTHS
@@ -143,7 +125,7 @@ class DepthExplorer(Explorer):
             for norm_placement in NORM_PLACEMENTS
             for measured in [depth_signals(norm_placement, n_layers, factor, seed=seed)]
         ]
-        super().__init__(label=label, levels=rows, depth=depth, scale=scale, signal=signal)
+        super().__init__(levels=rows, **traits)
 
     def _about(self) -> str:
         return f"{len(NORM_PLACEMENTS)} norm placements, {len(DEPTHS)} depths, {len(SCALES)} scales"

@@ -15,7 +15,7 @@ from torch import Tensor
 from companion import cost
 from companion.config import ModelConfig
 from companion.cost import Kind
-from companion.explorers.base import Choice, Explorer, Numbers, Packed, Switch, Whole
+from companion.explorers.base import Choice, Explorer, Numbers, Packed, Switch, Title, Whole
 from companion.interpret import depends_on
 from companion.seeding import seeded
 from companion.transformer import DecoderOnly, EncoderOnly, Transformer
@@ -31,93 +31,44 @@ T = 5  # positions of a sequence in VisibilityExplorer
 
 
 class VisibilityExplorer(Explorer):
-    """Show which tokens reach each output of a whole model, whatever its weights, and what three mistakes change."""
+    """Show which tokens reach each output of a whole model, whatever its weights, and what three mistakes change.
+
+    Small models of two layers are built, and derivatives followed from each output to each token that is read.
+    """
 
     _js = "visibility.js"
 
     reach = Numbers(words=True, fixed=True)
-    model_kind = Choice(MODELS, "encoder-decoder")
-    length = Whole(3, 1, T)
-    output = Whole(2, 0, T - 1)
+    model_kind = Choice(MODELS, "encoder-decoder", help="which model")
+    length = Whole(
+        3, 1, T, help="words of the source that are not padding; for the models with one sequence, its words"
+    )
+    output = Whole(2, 0, T - 1, help="position of the output")
+    label = Title("What reaches an output")
 
-    def __init__(
-        self,
-        *,
-        model_kind: str = "encoder-decoder",
-        length: int = 3,
-        output: int = 2,
-        label: str = "What reaches an output",
-    ) -> None:
-        """Build small models of two layers, and follow derivatives from each output to each token that is read.
-
-        Args:
-            model_kind: one of ``MODELS``. All arguments but the last can be set later.
-            length: words of the source that are not padding, 1 to 5; for the models with one sequence, its words.
-            output: position of the output, 0 to 4.
-            label: the figure's title.
-
-        Raises:
-            ValueError: a value that no control offers.
-        """
+    def __init__(self, **traits: object) -> None:
         reach = {name: [_reach(name, length) for length in range(1, T + 1)] for name in MODELS}
-        super().__init__(label=label, reach=reach, model_kind=model_kind, length=length, output=output)
+        super().__init__(reach=reach, **traits)
 
     def _about(self) -> str:
         return f"{len(self.reach)} models, {T} positions"
 
 
 class ParameterCounter(Explorer):
-    """Count the parameters of a whole model, part by part."""
+    """Count the parameters of a whole model, part by part; it begins with the base model of 2017."""
 
     _js = "parameters.js"
 
-    widths = Numbers(fixed=True)
-    layers = Numbers(fixed=True)
-    vocabularies = Numbers(fixed=True)
-    kind = Choice(STACKS, "encoder-decoder")
-    d_model = Choice(WIDTHS, 512)
-    n_layers = Choice(LAYERS, 6)
-    ratio = Whole(4, 1, 8)
-    vocab = Choice(VOCABULARIES, 37_000)
-    tied = Switch(True)
-
-    def __init__(
-        self,
-        *,
-        kind: str = "encoder-decoder",
-        d_model: int = 512,
-        n_layers: int = 6,
-        ratio: int = 4,
-        vocab: int = 37_000,
-        tied: bool = True,
-        label: str = "Where the parameters are",
-    ) -> None:
-        """Take the sizes to begin with, those of the base model of 2017; all can be set later.
-
-        Args:
-            kind: one of ``STACKS``.
-            d_model: width, one of ``WIDTHS``.
-            n_layers: layers of each stack, one of ``LAYERS``.
-            ratio: ``d_ff`` over ``d_model``, 1 to 8.
-            vocab: entries of the vocabulary, one of ``VOCABULARIES``; source and target share it.
-            tied: whether the output matrix is the embedding.
-            label: the figure's title.
-
-        Raises:
-            ValueError: a size that no control offers.
-        """
-        super().__init__(
-            label=label,
-            widths=list(WIDTHS),
-            layers=list(LAYERS),
-            vocabularies=list(VOCABULARIES),
-            kind=kind,
-            d_model=d_model,
-            n_layers=n_layers,
-            ratio=ratio,
-            vocab=vocab,
-            tied=tied,
-        )
+    widths = Numbers(WIDTHS, fixed=True)
+    layers = Numbers(LAYERS, fixed=True)
+    vocabularies = Numbers(VOCABULARIES, fixed=True)
+    kind = Choice(STACKS, "encoder-decoder", help="which stacks the model has")
+    d_model = Choice(WIDTHS, 512, help="width")
+    n_layers = Choice(LAYERS, 6, help="layers of each stack")
+    ratio = Whole(4, 1, 8, help="``d_ff`` over ``d_model``")
+    vocab = Choice(VOCABULARIES, 37_000, help="entries of the vocabulary, which source and target share")
+    tied = Switch(True, help="whether the output matrix is the embedding")
+    label = Title("Where the parameters are")
 
     def numbers(self) -> dict[str, int]:
         """Count with :mod:`companion.cost`, in post-norm, with biases and without learned positions.
@@ -134,7 +85,18 @@ class ParameterCounter(Explorer):
 
 
 class TranslatorView(Explorer):
-    """Show where a trained translator looks: a sentence, one of the three kinds of attention, a layer, a head."""
+    """Show where a trained translator looks: a sentence, one of the three kinds of attention, a layer, a head.
+
+    Args:
+        sentences: for each a mapping of ``source`` (words), ``target`` (words, the end symbol among them),
+            ``links`` (for each target word the places of the source words that it translates, maybe none), and
+            for each of ``PLACES`` weights ``(layers, heads, t_q, t_k)``: ``t_q`` and ``t_k`` count source or
+            target words. Row ``i`` of ``decoder`` and ``cross`` is the step that writes target word ``i``. The
+            weights are rounded to two decimals.
+
+    Raises:
+        ValueError: no sentences, weights that do not fit them or are no distributions, or a choice not there.
+    """
 
     _js = "translator.js"
 
@@ -142,37 +104,13 @@ class TranslatorView(Explorer):
     weights = Packed(digits=2, fixed=True)
     n_layers = Whole(1, 1, 12, fixed=True)
     n_heads = Whole(1, 1, 16, fixed=True)
-    sentence = Whole(0, 0, 99)
-    place = Choice(PLACES, "cross")
-    layer = Whole(0, 0, 11)
-    head = Whole(0, 0, 15)
+    sentence = Whole(0, 0, lambda self: len(self.sentences) - 1, help="which sentence")
+    place = Choice(PLACES, "cross", help="which kind of attention")
+    layer = Whole(0, 0, lambda self: self.n_layers - 1, help="which layer")
+    head = Whole(0, 0, lambda self: self.n_heads - 1, help="which head")
+    label = Title("Where the translator looks")
 
-    def __init__(
-        self,
-        sentences: Sequence[Mapping[str, Any]],
-        *,
-        sentence: int = 0,
-        place: str = "cross",
-        layer: int = 0,
-        head: int = 0,
-        label: str = "Where the translator looks",
-    ) -> None:
-        """Keep the weights of every head, rounded to two decimals.
-
-        Args:
-            sentences: for each a mapping of ``source`` (words), ``target`` (words, the end symbol among them),
-                ``links`` (for each target word the places of the source words that it translates, maybe none), and
-                for each of ``PLACES`` weights ``(layers, heads, t_q, t_k)``: ``t_q`` and ``t_k`` count source or
-                target words. Row ``i`` of ``decoder`` and ``cross`` is the step that writes target word ``i``.
-            sentence: which sentence. Can be set later.
-            place: ``"encoder"``, ``"decoder"`` or ``"cross"``. Can be set later.
-            layer: which layer. Can be set later.
-            head: which head. Can be set later.
-            label: the figure's title.
-
-        Raises:
-            ValueError: no sentences, weights that do not fit them or are no distributions, or a choice not there.
-        """
+    def __init__(self, sentences: Sequence[Mapping[str, Any]], **traits: object) -> None:
         if not sentences:
             raise ValueError("the view needs at least one sentence: got none. Pass a list of mappings.")
         checked = [_tables(given) for given in sentences]
@@ -182,21 +120,12 @@ class TranslatorView(Explorer):
                 f"all weights have one number of layers and of heads: got {sorted(sizes)}. Show them apart."
             )
         n_layers, n_heads = sizes.pop()
-        if not (0 <= sentence < len(checked) and 0 <= layer < n_layers and 0 <= head < n_heads):
-            raise ValueError(
-                f"sentence, layer and head are positions in their lists: got {sentence}, {layer} and {head} of "
-                f"{len(checked)}, {n_layers} and {n_heads}. Count from 0."
-            )
         super().__init__(
-            label=label,
             sentences=[{name: list(given[name]) for name in ("source", "target", "links")} for given in sentences],
             weights=[[table.tolist() for table in tables] for tables in checked],
             n_layers=n_layers,
             n_heads=n_heads,
-            sentence=sentence,
-            place=place,
-            layer=layer,
-            head=head,
+            **traits,
         )
 
     def _about(self) -> str:

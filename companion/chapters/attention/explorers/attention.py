@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from companion.attention import attention, attention_weights
-from companion.explorers.base import Choice, Explorer, Numbers, Switch, Whole, Words
+from companion.explorers.base import Choice, Explorer, Numbers, Switch, Title, Whole, Words
 from companion.masks import and_masks, causal, padding
 
 STAGES = ("scores", "scale", "mask", "softmax", "sum")
@@ -22,7 +22,21 @@ MASKS = ("none", "causal", "padding", "both")
 
 
 class AttentionWalk(Explorer):
-    """Walk a few tokens through scores, scaling, mask, softmax and the weighted sum, each number worked out."""
+    """Walk a few tokens through scores, scaling, mask, softmax and the weighted sum, each number worked out.
+
+    Every intermediate number is computed for each mask, with and without scaling.
+
+    Args:
+        tokens: a word for each query.
+        query: ``(t_q, d_k)``, at most 6 by 6.
+        key: ``(t_k, d_k)``.
+        value: ``(t_k, d_v)``.
+        key_tokens: a word for each key; ``None`` means ``tokens``.
+        length: number of keys that are not padding; ``None`` means all but the last.
+
+    Raises:
+        ValueError: shapes do not fit together or are too large to show, or a number is not finite.
+    """
 
     _js = "attention_walk.js"
 
@@ -33,9 +47,10 @@ class AttentionWalk(Explorer):
     value = Numbers(fixed=True)
     length = Whole(0, 0, 6, fixed=True)
     results = Numbers(fixed=True)
-    stage = Choice(STAGES, "softmax")
-    mask = Choice(MASKS, "none")
-    scaled = Switch(True)
+    stage = Choice(STAGES, "softmax", help="which step is shown")
+    mask = Choice(MASKS, "none", help="which mask")
+    scaled = Switch(True, help="whether the scores are divided by ``sqrt(d_k)``")
+    label = Title("Attention, one step at a time")
 
     def __init__(
         self,
@@ -46,28 +61,8 @@ class AttentionWalk(Explorer):
         *,
         key_tokens: Sequence[str] | None = None,
         length: int | None = None,
-        stage: str = "softmax",
-        mask: str = "none",
-        scaled: bool = True,
-        label: str = "Attention, one step at a time",
+        **traits: object,
     ) -> None:
-        """Compute every intermediate number for each mask, with and without scaling.
-
-        Args:
-            tokens: a word for each query.
-            query: ``(t_q, d_k)``, at most 6 by 6.
-            key: ``(t_k, d_k)``.
-            value: ``(t_k, d_v)``.
-            key_tokens: a word for each key; ``None`` means ``tokens``.
-            length: number of keys that are not padding; ``None`` means all but the last.
-            stage: ``"scores"``, ``"scale"``, ``"mask"``, ``"softmax"`` or ``"sum"``. Can be set later.
-            mask: ``"none"``, ``"causal"``, ``"padding"`` or ``"both"``. Can be set later.
-            scaled: whether the scores are divided by ``sqrt(d_k)``. Can be set later.
-            label: the figure's title.
-
-        Raises:
-            ValueError: shapes do not fit together or are too large to show, or a number is not finite.
-        """
         key_tokens = tokens if key_tokens is None else key_tokens
         tables = {name: _table(name, given) for name, given in (("query", query), ("key", key), ("value", value))}
         for axis, words, name in (("queries", tokens, "query"), ("keys", key_tokens, "key")):
@@ -82,21 +77,18 @@ class AttentionWalk(Explorer):
         if t_q <= t_k:
             masks["causal"] = causal(t_q, t_k)
             masks["both"] = and_masks(masks["causal"], masks["padding"])
-        elif mask in ("causal", "both"):
+        elif traits.get("mask") in ("causal", "both"):
             raise ValueError(
                 f"a causal mask needs at least as many keys as queries: got {t_q} queries and {t_k} keys. "
                 'Use mask="none" or "padding".'
             )
         super().__init__(
-            label=label,
             tokens=tokens,
             key_tokens=key_tokens,
             length=length,
             results=_steps(*tables.values(), masks),
-            stage=stage,
-            mask=mask,
-            scaled=scaled,
             **tables,
+            **traits,
         )
 
     def _about(self) -> str:
@@ -105,43 +97,28 @@ class AttentionWalk(Explorer):
 
 
 class AttentionMap(Explorer):
-    """Show given attention weights: an example, a head, and for each query where it looks."""
+    """Show given attention weights: an example, a head, and for each query where it looks.
+
+    Args:
+        examples: for each a mapping of ``title``, ``queries`` and ``keys`` (words), ``weights`` ``(t_q, t_k)`` or
+            ``(heads, t_q, t_k)``, and where wanted ``mask`` ``(t_q, t_k)`` and ``heads`` (one label a head). The
+            weights are rounded to four decimals.
+
+    Raises:
+        ValueError: no examples, shapes that do not fit, or weights that are no distribution over the keys.
+    """
 
     _js = "attention_map.js"
 
     examples = Numbers(digits=4, words=True, fixed=True)
-    example = Whole(0, 0, 99)
-    head = Whole(0, 0, 99)
+    example = Whole(0, 0, lambda self: len(self.examples) - 1, help="which example")
+    head = Whole(0, 0, lambda self: len(self.examples[self.example]["heads"]) - 1, help="which head")
+    label = Title("Where each query looks")
 
-    def __init__(
-        self,
-        examples: Sequence[Mapping[str, Any]],
-        *,
-        example: int = 0,
-        head: int = 0,
-        label: str = "Where each query looks",
-    ) -> None:
-        """Keep the weights, rounded to four decimals.
-
-        Args:
-            examples: for each a mapping of ``title``, ``queries`` and ``keys`` (words), ``weights`` ``(t_q, t_k)`` or
-                ``(heads, t_q, t_k)``, and where wanted ``mask`` ``(t_q, t_k)`` and ``heads`` (one label a head).
-            example: which example. Can be set later.
-            head: which head. Can be set later.
-            label: the figure's title.
-
-        Raises:
-            ValueError: no examples, shapes that do not fit, or weights that are no distribution over the keys.
-        """
+    def __init__(self, examples: Sequence[Mapping[str, Any]], **traits: object) -> None:
         if not examples:
             raise ValueError("the map needs at least one example: got none. Pass a list of mappings.")
-        checked = [_example(given) for given in examples]
-        if not 0 <= example < len(checked) or not 0 <= head < len(checked[example]["heads"]):
-            raise ValueError(
-                f"example and head are positions in their lists: got example={example} and head={head} of "
-                f"{len(checked)} examples. Count from 0."
-            )
-        super().__init__(label=label, examples=checked, example=example, head=head)
+        super().__init__(examples=[_example(given) for given in examples], **traits)
 
     def _about(self) -> str:
         sizes = [f"{len(e['heads'])} x {len(e['queries'])} x {len(e['keys'])}" for e in self.examples]

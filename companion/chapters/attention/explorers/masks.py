@@ -11,65 +11,36 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from companion.attention import attention_weights
-from companion.explorers.base import Choice, Explorer, Numbers, Switch, Whole
+from companion.explorers.base import Choice, Explorer, Numbers, Switch, Title, Whole
 from companion.masks import and_masks, causal, padding, window
 
 
 class MaskExplorer(Explorer):
-    """Build a mask, read it in three conventions, and see the weights that it leaves of scores drawn once."""
+    """Build a mask, read it in three conventions, and see the weights that it leaves of scores drawn once.
+
+    The 6 x 6 scores come from the standard normal distribution; the figure uses ``t_q`` rows and ``t_k`` columns.
+
+    Args:
+        seed: of the generator.
+    """
 
     _js = "masks.js"
 
     scores = Numbers(digits=2, fixed=True)
-    pattern = Choice(("every", "causal", "window"), "causal")
-    t_q = Whole(5, 1, 6)
-    t_k = Whole(5, 1, 6)
-    size = Whole(2, 1, 6)
-    padded = Switch(True)
-    length = Whole(4, 0, 6)
-    convention = Choice(("look", "hide", "additive"), "look")
+    pattern = Choice(("every", "causal", "window"), "causal", help="which keys a query may look at")
+    t_q = Whole(5, 1, 6, help="number of queries; the causal patterns need ``t_q <= t_k``")
+    t_k = Whole(5, 1, 6, help="number of keys")
+    size = Whole(2, 1, 6, help="keys in the window")
+    padded = Switch(True, help="whether a padding mask is joined")
+    length = Whole(4, 0, 6, help="number of keys that are not padding; more than ``t_k`` means ``t_k``")
+    convention = Choice(
+        ("look", "hide", "additive"), "look", help="True = may look, True = hidden, or 0 and minus infinity"
+    )
+    label = Title("What each query may look at")
 
-    def __init__(
-        self,
-        *,
-        pattern: str = "causal",
-        t_q: int = 5,
-        t_k: int = 5,
-        size: int = 2,
-        padded: bool = True,
-        length: int = 4,
-        convention: str = "look",
-        seed: int = 0,
-        label: str = "What each query may look at",
-    ) -> None:
-        """Draw 6 x 6 scores from the standard normal distribution; the figure uses ``t_q`` rows and ``t_k`` columns.
-
-        Args:
-            pattern: ``"every"``, ``"causal"`` or ``"window"``. All arguments but the last two can be set later.
-            t_q: number of queries, up to 6.
-            t_k: number of keys, up to 6. The causal patterns need ``t_q <= t_k``.
-            size: of the window.
-            padded: whether a padding mask is joined.
-            length: number of keys that are not padding; more than ``t_k`` means ``t_k``.
-            convention: ``"look"`` (True = may look), ``"hide"`` (True = hidden) or ``"additive"`` (0 and -inf).
-            seed: of the generator.
-            label: the figure's title.
-
-        Raises:
-            ValueError: a value that no control offers.
-        """
+    def __init__(self, *, seed: int = 0, **traits: object) -> None:
         scores = torch.randn(6, 6, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-        super().__init__(
-            label=label,
-            scores=scores,
-            pattern=pattern,
-            t_q=t_q,
-            t_k=t_k,
-            size=size,
-            padded=padded,
-            length=length,
-            convention=convention,
-        )
+        super().__init__(scores=scores, **traits)
 
     def boolean_mask(self) -> Bool[Tensor, "..."] | None:
         """Build the mask that the figure shows now, with the package.

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from companion.attention import attention_weights
-from companion.explorers.base import Choice, Explorer, Numbers, Packed, Real, Whole, Words
+from companion.explorers.base import Choice, Explorer, Numbers, Packed, Real, Title, Whole, Words
 
 WIDTHS = tuple(2**n for n in range(1, 11))
 SCALINGS = ("none", "sqrt", "linear")
@@ -23,45 +23,29 @@ N_KEYS, N_DRAWS, N_GROUPS, D_V = 64, 8, 32, 8  # quantiles come from 32 groups o
 
 
 class ScalingExplorer(Explorer):
-    """Show what ``d_k`` does to the scores of one query, to their softmax and to its gradient, for three scalings."""
+    """Show what ``d_k`` does to the scores of one query, to their softmax and to its gradient, for three scalings.
+
+    2048 queries, and 64 keys for every 64 of them, are drawn from the standard normal distribution, on the CPU. The
+    figure holds the dot products of the first 8 queries, and of five measures the 10%, 50% and 90% quantiles over all
+    of them. The gradient is the Frobenius norm of the output with respect to the query, for 8 values.
+
+    Args:
+        seed: of the generator.
+    """
 
     _js = "scaling.js"
 
-    widths = Numbers(fixed=True)
+    widths = Numbers(WIDTHS, fixed=True)
     dots = Packed(digits=2, fixed=True)
     gradients = Packed(digits=12, fixed=True)
     quantiles = Packed(digits=12, fixed=True)
-    d_k = Choice(WIDTHS, 64)
-    scaling = Choice(SCALINGS, "none")
-    draw = Whole(0, 0, N_DRAWS - 1)
-    measure = Choice(MEASURES[1:], "gradient")
+    d_k = Choice(WIDTHS, 64, help="width of query and key")
+    scaling = Choice(SCALINGS, "none", help="factor of the scores: 1, ``1 / sqrt(d_k)`` or ``1 / d_k``")
+    draw = Whole(0, 0, N_DRAWS - 1, help="which of the queries")
+    measure = Choice(MEASURES[1:], "gradient", help="what the curves show")
+    label = Title("What the width does to the softmax")
 
-    def __init__(
-        self,
-        *,
-        d_k: int = 64,
-        scaling: str = "none",
-        draw: int = 0,
-        measure: str = "gradient",
-        seed: int = 0,
-        label: str = "What the width does to the softmax",
-    ) -> None:
-        """Draw 2048 queries, and 64 keys for every 64 of them, from the standard normal distribution, on the CPU.
-
-        The figure holds the dot products of the first 8 queries, and of five measures the 10%, 50% and 90% quantiles
-        over all of them. The gradient is the Frobenius norm of the output with respect to the query, for 8 values.
-
-        Args:
-            d_k: width of query and key, a power of two from 2 to 1024. Can be set later.
-            scaling: ``"none"``, ``"sqrt"`` (1 / sqrt(d_k)) or ``"linear"`` (1 / d_k). Can be set later.
-            draw: which of the 8 queries. Can be set later.
-            measure: what the curves show: ``"top"``, ``"entropy"``, ``"slope"`` or ``"gradient"``. Can be set later.
-            seed: of the generator.
-            label: the figure's title.
-
-        Raises:
-            ValueError: a value that no control offers.
-        """
+    def __init__(self, *, seed: int = 0, **traits: object) -> None:
         generator = torch.Generator().manual_seed(seed)
         dots, gradients, quantiles = [], [], []
         for width in WIDTHS:
@@ -74,17 +58,7 @@ class ScalingExplorer(Explorer):
             gradients.append([_digits(measures["gradient"][0, :N_DRAWS]) for measures in found])
             at = torch.tensor([0.1, 0.5, 0.9], dtype=torch.float64)
             quantiles.append([[_digits(m[name].flatten().quantile(at)) for name in MEASURES] for m in found])
-        super().__init__(
-            label=label,
-            widths=WIDTHS,
-            dots=dots,
-            gradients=gradients,
-            quantiles=quantiles,
-            d_k=d_k,
-            scaling=scaling,
-            draw=draw,
-            measure=measure,
-        )
+        super().__init__(dots=dots, gradients=gradients, quantiles=quantiles, **traits)
 
     def weights(self) -> Float[Tensor, " t_k"]:
         """Compute the weights of the 64 keys that the figure shows now, with the package."""
@@ -111,45 +85,39 @@ class Scores(Numbers):
 
 
 class SoftmaxExplorer(Explorer):
-    """Turn five scores, a temperature and a common constant into weights and a weighted average of values."""
+    """Turn five scores, a temperature and a common constant into weights and a weighted average of values.
+
+    Args:
+        tokens: two to six keys.
+        scores: one a key, from -6 to 6. Can be set later.
+        values: one a key, what a lookup of it alone would return.
+
+    Raises:
+        ValueError: the lists differ in length, or a number lies outside its slider.
+    """
 
     _js = "softmax.js"
 
     tokens = Words(fixed=True)
     values = Numbers(fixed=True)
     scores = Scores(digits=2)
-    temperature = Real(1.0, 0.01, 10.0)
-    shift = Real(0.0, -10.0, 10.0)
+    temperature = Real(1.0, 0.01, 10.0, help="what the scores are divided by")
+    shift = Real(0.0, -10.0, 10.0, help="a constant added to every score")
+    label = Title("A soft lookup")
 
     def __init__(
         self,
         tokens: Sequence[str] = ("apple", "bread", "cheese", "dates", "eggs"),
         scores: Sequence[float] = (0.0, -1.0, -3.0, -2.0, -0.5),
         values: Sequence[float] = (2.0, 5.0, 9.0, 4.0, 3.0),
-        *,
-        temperature: float = 1.0,
-        shift: float = 0.0,
-        label: str = "A soft lookup",
+        **traits: object,
     ) -> None:
-        """Hold up to six keys, each with a score and the value that a lookup of it would return.
-
-        Args:
-            tokens: the keys.
-            scores: one a key, from -6 to 6. Can be set later.
-            values: one a key.
-            temperature: what the scores are divided by, from 0.01 to 10. Can be set later.
-            shift: a constant added to every score, from -10 to 10. Can be set later.
-            label: the figure's title.
-
-        Raises:
-            ValueError: the lists differ in length, or a number lies outside its slider.
-        """
         if not len(tokens) == len(scores) == len(values) or not 2 <= len(tokens) <= 6:
             raise ValueError(
                 "each of 2 to 6 keys has one score and one value: got "
                 f"{len(tokens)} keys, {len(scores)} scores and {len(values)} values. Make the lists equally long."
             )
-        super().__init__(label=label, tokens=tokens, values=values, scores=scores, temperature=temperature, shift=shift)
+        super().__init__(tokens=tokens, values=values, scores=scores, **traits)
 
     def weights(self) -> Float[Tensor, " t_k"]:
         """Compute the weights that the figure shows now, with the package."""

@@ -7,7 +7,7 @@ The browser half repeats products of whole numbers and one breadth-first search.
 
 from companion import cost
 from companion.config import ModelConfig
-from companion.explorers.base import Choice, Explorer, Numbers, Switch, Whole
+from companion.explorers.base import Choice, Explorer, Numbers, Switch, Title, Whole
 
 D_MODELS = (128, 256, 512, 768, 1024, 2048, 4096, 8192, 12288)
 LAYERS = (1, 2, 4, 6, 12, 24, 32, 48, 80, 96)
@@ -40,29 +40,18 @@ class CostCalculator(Explorer):
 
     _js = "cost_calculator.js"
 
-    lists = Numbers(fixed=True, words=True)
-    d_model = Choice(D_MODELS, 768)
-    n_layers = Choice(LAYERS, 12)
-    head_width = Choice(HEAD_WIDTHS, 64)
-    group = Choice(GROUPS, 1)
-    vocab = Choice(VOCABULARIES, 50_257)
-    t = Choice(LENGTHS, 1024)
-    batch = Choice(BATCHES, 1)
-    dtype = Choice(tuple(BYTES), "float16")
-    gated = Switch(False)
-
-    def __init__(self, *, label: str = "What a model costs", **sizes: object) -> None:
-        """Take the sizes to begin with; all can be set later.
-
-        Args:
-            label: the figure's title.
-            **sizes: any of ``d_model``, ``n_layers``, ``head_width``, ``group`` (query heads that share keys and
-                values; at most all of them), ``vocab``, ``t``, ``batch``, ``dtype``, ``gated``.
-
-        Raises:
-            ValueError: a size that no control offers.
-        """
-        lists = {
+    d_model = Choice(D_MODELS, 768, help="width of the model")
+    n_layers = Choice(LAYERS, 12, help="layers")
+    head_width = Choice(HEAD_WIDTHS, 64, help="width of a head")
+    group = Choice(GROUPS, 1, help="query heads that share keys and values; at most all of them")
+    vocab = Choice(VOCABULARIES, 50_257, help="entries of the vocabulary")
+    t = Choice(LENGTHS, 1024, help="tokens of a sequence")
+    batch = Choice(BATCHES, 1, help="number of sequences")
+    dtype = Choice(tuple(BYTES), "float16", help="format of weights and cache")
+    gated = Switch(False, help="whether the feed-forward network has a gate")
+    label = Title("What a model costs")
+    lists = Numbers(
+        {
             "d_model": D_MODELS,
             "n_layers": LAYERS,
             "head_width": HEAD_WIDTHS,
@@ -70,9 +59,11 @@ class CostCalculator(Explorer):
             "vocab": VOCABULARIES,
             "t": LENGTHS,
             "batch": BATCHES,
-            "dtype": list(BYTES),
-        }
-        super().__init__(label=label, lists=lists, **sizes)
+            "dtype": tuple(BYTES),
+        },
+        words=True,
+        fixed=True,
+    )
 
     @property
     def config(self) -> ModelConfig:
@@ -128,39 +119,14 @@ class PathExplorer(Explorer):
 
     _js = "path_explorer.js"
 
-    kinds = Numbers(fixed=True, words=True)
-    lists = Numbers(fixed=True)
-    kind = Choice(KINDS, "dilated")
-    n = Choice(POSITIONS, 16)
-    size = Choice(SIZES, 2)
-    start = Whole(0, 0, max(POSITIONS) - 1)
-    d = Choice(WIDTHS, 64)
-
-    def __init__(
-        self,
-        *,
-        kind: str = "dilated",
-        n: int = 16,
-        size: int = 2,
-        start: int = 0,
-        d: int = 64,
-        label: str = "The way of a signal",
-    ) -> None:
-        """Take the state to begin with; all can be set later.
-
-        Args:
-            kind: of the layers that are drawn, one of ``KINDS``.
-            n: positions, one of ``POSITIONS``.
-            size: width of the kernel, or of the window, one of ``SIZES``.
-            start: where the signal starts; beyond the last position means the last.
-            d: width of the vectors, for the FLOPs; one of ``WIDTHS``.
-            label: the figure's title.
-
-        Raises:
-            ValueError: a value that no control offers.
-        """
-        lists = {"n": POSITIONS, "size": SIZES, "d": WIDTHS}
-        super().__init__(label=label, kinds=list(KINDS), lists=lists, kind=kind, n=n, size=size, start=start, d=d)
+    kinds = Numbers(KINDS, words=True, fixed=True)
+    lists = Numbers({"n": POSITIONS, "size": SIZES, "d": WIDTHS}, fixed=True)
+    kind = Choice(KINDS, "dilated", help="kind of the layers that are drawn")
+    n = Choice(POSITIONS, 16, help="positions")
+    size = Choice(SIZES, 2, help="width of the kernel, or of the window")
+    start = Whole(0, 0, max(POSITIONS) - 1, help="where the signal starts; beyond the last position means the last")
+    d = Choice(WIDTHS, 64, help="width of the vectors, for the FLOPs")
+    label = Title("The way of a signal")
 
     def rows(self) -> dict[str, tuple[int, int, int]]:
         """Compute the table: the length of the way, sequential operations and FLOPs of a layer, by kind."""

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from companion.explorers.base import Choice, Explorer, Numbers, Packed, Real, Switch, Whole
+from companion.explorers.base import Choice, Explorer, Numbers, Packed, Real, Switch, Title, Whole
 
 KINDS = ("turn", "shear", "alternate")
 STEPS = 40
@@ -28,37 +28,27 @@ class GradientProduct(Explorer):
     .. math:: h_t = \tanh(W_t h_{t-1} + a\,x_t), \quad J_t = \operatorname{diag}(1 - h_t^2)\, W_t
 
     With inputs of size 0 the state stays 0 and the network is linear.
+
+    Args:
+        seed: draws the inputs.
     """
 
     _js = "gradient_product.js"
 
     draws = Packed(digits=2, fixed=True)
-    kind = Choice(KINDS, "shear")
-    scale = Real(0.9, 0.5, 1.5)
-    inputs = Real(0.0, 0.0, 2.0)
+    kind = Choice(
+        KINDS,
+        "shear",
+        help="a rotation; a matrix with one eigenvector; or two that take turns, each with all eigenvalues 0",
+    )
+    scale = Real(0.9, 0.5, 1.5, help="what the matrix is made of")
+    inputs = Real(0.0, 0.0, 2.0, help="size of the inputs")
+    label = Title("The gradient through 40 steps")
 
-    def __init__(
-        self,
-        *,
-        kind: str = "shear",
-        scale: float = 0.9,
-        inputs: float = 0.0,
-        seed: int = 0,
-        label: str = "The gradient through 40 steps",
-    ) -> None:
-        """Draw the inputs.
-
-        Args:
-            kind: ``"turn"``, a rotation; ``"shear"``, with one eigenvector; ``"alternate"``, two matrices that take
-                turns, each with all eigenvalues 0. Can be set later.
-            scale: what the matrix is made of, from 0.5 to 1.5. Can be set later.
-            inputs: size of the inputs, from 0 to 2. Can be set later.
-            seed: draws the inputs.
-            label: the figure's title.
-        """
+    def __init__(self, *, seed: int = 0, **traits: object) -> None:
         generator = torch.Generator().manual_seed(seed)
         draws = torch.randn(STEPS, 2, generator=generator, dtype=torch.float64)
-        super().__init__(label=label, draws=draws, kind=kind, scale=scale, inputs=inputs)
+        super().__init__(draws=draws, **traits)
 
     def weight(self, step: int) -> Float[Tensor, "2 2"]:
         """Give the matrix of a step, counted from 0."""
@@ -101,35 +91,22 @@ class MemoryCell(Explorer):
     .. math:: \prod_{t=1}^{n} \sigma(b + s\,\varepsilon_t)
 
     The draws repeat after 50 steps.
+
+    Args:
+        seed: draws the differences between the steps.
     """
 
     _js = "memory_cell.js"
 
     draws = Packed(digits=2, fixed=True)
-    bias = Real(0.0, -2.0, 10.0)
-    lag = Choice(LAGS, 25)
-    spread = Real(0.0, 0.0, 5.0)
+    bias = Real(0.0, -2.0, 10.0, help="bias of the forget gate")
+    lag = Choice(LAGS, 25, help="number of steps")
+    spread = Real(0.0, 0.0, 5.0, help="how much the sum before the gate differs from step to step")
+    label = Title("What is left in the memory")
 
-    def __init__(
-        self,
-        *,
-        bias: float = 0.0,
-        lag: int = 25,
-        spread: float = 0.0,
-        seed: int = 0,
-        label: str = "What is left in the memory",
-    ) -> None:
-        """Draw how the steps differ.
-
-        Args:
-            bias: of the forget gate, from -2 to 10. Can be set later.
-            lag: number of steps, one of ``LAGS``. Can be set later.
-            spread: how much the sum before the gate differs from step to step, from 0 to 5. Can be set later.
-            seed: draws the differences.
-            label: the figure's title.
-        """
+    def __init__(self, *, seed: int = 0, **traits: object) -> None:
         draws = torch.randn(50, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-        super().__init__(label=label, draws=draws, bias=bias, lag=lag, spread=spread)
+        super().__init__(draws=draws, **traits)
 
     def gates(self) -> Float[Tensor, " lag"]:
         """Give the forget gate of each step."""
@@ -153,6 +130,14 @@ class AlignmentView(Explorer):
     """Set the answers of a network with a fixed vector beside those of one with attention, and show where that looks.
 
     The task is to reverse a row: target symbol ``i`` of ``n`` is source symbol ``n - 1 - i``.
+
+    Args:
+        examples: for each a mapping of ``source`` (symbols), ``fixed`` and ``attention`` (what the two networks
+            wrote), and ``weights`` ``(n, n)``: row ``i`` is where the second looks to write target symbol ``i``.
+        accuracy: for each example the shares of all test rows of its length that the two networks get right.
+
+    Raises:
+        ValueError: no examples, or weights or shares that do not fit them.
     """
 
     _js = "alignment_view.js"
@@ -160,35 +145,20 @@ class AlignmentView(Explorer):
     examples = Numbers(words=True, fixed=True)
     weights = Packed(digits=2, fixed=True)
     accuracy = Numbers(digits=3, fixed=True)
-    example = Whole(0, 0, 99)
-    outline = Switch(True)
+    example = Whole(0, 0, lambda self: len(self.examples) - 1, help="which example is shown")
+    outline = Switch(True, help="whether the place of each symbol is outlined")
+    label = Title("Two networks reverse a row")
 
     def __init__(
         self,
         examples: Sequence[Mapping[str, Any]],
         accuracy: Sequence[Sequence[float]],
-        *,
-        example: int = 0,
-        outline: bool = True,
-        label: str = "Two networks reverse a row",
+        **traits: object,
     ) -> None:
-        """Keep answers and weights.
-
-        Args:
-            examples: for each a mapping of ``source`` (symbols), ``fixed`` and ``attention`` (what the two networks
-                wrote), and ``weights`` ``(n, n)``: row ``i`` is where the second looks to write target symbol ``i``.
-            accuracy: for each example the shares of all test rows of its length that the two networks get right.
-            example: which one is shown. Can be set later.
-            outline: whether the place of each symbol is outlined. Can be set later.
-            label: the figure's title.
-
-        Raises:
-            ValueError: no examples, weights or shares that do not fit them, or an example that is not there.
-        """
-        if not examples or len(accuracy) != len(examples) or not 0 <= example < len(examples):
+        if not examples or len(accuracy) != len(examples):
             raise ValueError(
-                f"each example has two shares, and one is shown: got {len(examples)} examples, {len(accuracy)} pairs "
-                f"of shares and example={example}. Count from 0."
+                f"each example has two shares: got {len(examples)} examples and {len(accuracy)} pairs of shares. "
+                "Pass as many, and at least one."
             )
         tables = [torch.as_tensor(given["weights"], dtype=torch.float64) for given in examples]
         for given, table in zip(examples, tables, strict=True):
@@ -200,12 +170,10 @@ class AlignmentView(Explorer):
                     "Leave the end mark out."
                 )
         super().__init__(
-            label=label,
             examples=[{name: list(given[name]) for name in ("source", "fixed", "attention")} for given in examples],
             weights=[table.tolist() for table in tables],
             accuracy=[list(shares) for shares in accuracy],
-            example=example,
-            outline=outline,
+            **traits,
         )
 
     def errors(self) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from companion import cost
-from companion.explorers.base import Choice, Explorer, Numbers, Real, Whole, Words
+from companion.explorers.base import Choice, Explorer, Numbers, Real, Title, Whole, Words
 
 WIDTHS = (64, 128, 256, 512, 768, 1024, 2048, 4096)
 HEADS = (1, 2, 4, 8, 16, 32, 64)  # each divides each width
@@ -29,45 +29,18 @@ class HeadSizes(Explorer):
 
     _js = "head_sizes.js"
 
-    widths = Numbers(fixed=True)
-    heads = Numbers(fixed=True)
-    lengths = Numbers(fixed=True)
-    d_model = Choice(WIDTHS, 512)
-    n_heads = Choice(HEADS, 8)
-    n_kv_heads = Choice(HEADS, 8)
-    t = Choice(LENGTHS, 2048)
+    widths = Numbers(WIDTHS, fixed=True)
+    heads = Numbers(HEADS, fixed=True)
+    lengths = Numbers(LENGTHS, fixed=True)
+    d_model = Choice(WIDTHS, 512, help="width of the model")
+    n_heads = Choice(HEADS, 8, help="query heads")
+    n_kv_heads = Choice(HEADS, 8, help="key-value heads; more than ``n_heads`` means ``n_heads``")
+    t = Choice(LENGTHS, 2048, help="tokens")
+    label = Title("One layer: sizes and costs")
 
-    def __init__(
-        self,
-        *,
-        d_model: int = 512,
-        n_heads: int = 8,
-        n_kv_heads: int = 8,
-        t: int = 2048,
-        label: str = "One layer: sizes and costs",
-    ) -> None:
-        """Take the sizes to begin with; all can be set later.
-
-        Args:
-            d_model: width of the model, one of ``WIDTHS``.
-            n_heads: query heads, one of ``HEADS``.
-            n_kv_heads: key-value heads, one of ``HEADS``; more than ``n_heads`` means ``n_heads``.
-            t: tokens, one of ``LENGTHS``.
-            label: the figure's title.
-
-        Raises:
-            ValueError: a size that no control offers.
-        """
-        super().__init__(
-            label=label,
-            widths=list(WIDTHS),
-            heads=list(HEADS),
-            lengths=list(LENGTHS),
-            d_model=d_model,
-            n_heads=n_heads,
-            n_kv_heads=min(n_kv_heads, n_heads),
-            t=t,
-        )
+    def __init__(self, **traits: object) -> None:
+        super().__init__(**traits)
+        self.n_kv_heads = min(self.n_kv_heads, self.n_heads)
 
     def numbers(self, *, single: bool = False) -> dict[str, int]:
         """Compute the numbers of a column with :mod:`companion.cost`: self-attention over ``t`` tokens, without biases.
@@ -95,43 +68,27 @@ class HeadSizes(Explorer):
 
 
 class HeadGrid(Explorer):
-    """Show how much one query gives to one key in every head of every layer, and what each head looks at most."""
+    """Show how much one query gives to one key in every head of every layer, and what each head looks at most.
+
+    Args:
+        examples: for each a mapping of ``title``, ``query`` (a word), ``keys`` (words) and ``weights``
+            ``(layers, heads, t_k)``, the query's row in each head, rounded to three decimals.
+
+    Raises:
+        ValueError: no examples, shapes that do not fit, or rows that do not sum to 1.
+    """
 
     _js = "head_grid.js"
 
     examples = Numbers(digits=3, words=True, fixed=True)
-    example = Whole(0, 0, 99)
-    key = Whole(0, 0, 99)
+    example = Whole(0, 0, lambda self: len(self.examples) - 1, help="which example")
+    key = Whole(0, 0, lambda self: len(self.examples[self.example]["keys"]) - 1, help="which of its keys")
+    label = Title("Every head of the model, for one query")
 
-    def __init__(
-        self,
-        examples: Sequence[Mapping[str, Any]],
-        *,
-        example: int = 0,
-        key: int = 0,
-        label: str = "Every head of the model, for one query",
-    ) -> None:
-        """Keep the weights, rounded to three decimals.
-
-        Args:
-            examples: for each a mapping of ``title``, ``query`` (a word), ``keys`` (words) and ``weights``
-                ``(layers, heads, t_k)``, the query's row in each head.
-            example: which example. Can be set later.
-            key: which key of it. Can be set later; beyond the last means the last.
-            label: the figure's title.
-
-        Raises:
-            ValueError: no examples, shapes that do not fit, or rows that do not sum to 1.
-        """
+    def __init__(self, examples: Sequence[Mapping[str, Any]], **traits: object) -> None:
         if not examples:
             raise ValueError("the grid needs at least one example: got none. Pass a list of mappings.")
-        checked = [_grid_example(given) for given in examples]
-        if not 0 <= example < len(checked) or not 0 <= key < len(checked[example]["keys"]):
-            raise ValueError(
-                f"example and key are positions in their lists: got example={example} and key={key} of "
-                f"{len(checked)} examples. Count from 0."
-            )
-        super().__init__(label=label, examples=checked, example=example, key=key)
+        super().__init__(examples=[_grid_example(given) for given in examples], **traits)
 
     def _about(self) -> str:
         sizes = {f"{len(e['weights'])} x {len(e['weights'][0])}" for e in self.examples}
@@ -139,41 +96,36 @@ class HeadGrid(Explorer):
 
 
 class HeadSwitches(Explorer):
-    """Switch heads of a trained model on and off, and read what it still can do."""
+    """Switch heads of a trained model on and off, and read what it still can do.
+
+    Args:
+        runs: for each a mapping of ``title`` and ``scores`` ``(2**n_heads, tasks)``, shares from 0 to 1. Bit ``i``
+            of the first index says whether head ``i`` is on.
+        tasks: what the columns measure.
+        on: which heads are on, as bits; ``None`` means all. Can be set later.
+
+    Raises:
+        ValueError: no runs, or scores that are no shares or not one a subset.
+    """
 
     _js = "head_switches.js"
 
     runs = Numbers(digits=3, words=True, fixed=True)
     tasks = Words(fixed=True)
-    chance = Real(0.0, 0.0, 1.0, fixed=True)
+    chance = Real(0.0, 0.0, 1.0, fixed=True, help="the score of guessing")
     n_heads = Whole(1, 1, 8, fixed=True)
-    run = Whole(0, 0, 99)
-    on = Whole(0, 0, 255)
+    run = Whole(0, 0, lambda self: len(self.runs) - 1, help="which run")
+    on = Whole(0, 0, lambda self: 2**self.n_heads - 1)
+    label = Title("Heads on and off")
 
     def __init__(
         self,
         runs: Sequence[Mapping[str, Any]],
         tasks: Sequence[str],
         *,
-        chance: float = 0.0,
-        run: int = 0,
         on: int | None = None,
-        label: str = "Heads on and off",
+        **traits: object,
     ) -> None:
-        """Keep the scores of every subset of heads.
-
-        Args:
-            runs: for each a mapping of ``title`` and ``scores`` ``(2**n_heads, tasks)``, shares from 0 to 1. Bit ``i``
-                of the first index says whether head ``i`` is on.
-            tasks: what the columns measure.
-            chance: the score of guessing.
-            run: which run. Can be set later.
-            on: which heads are on, as bits; ``None`` means all. Can be set later.
-            label: the figure's title.
-
-        Raises:
-            ValueError: no runs, scores that are no shares or not one a subset, or a run that is not there.
-        """
         if not runs:
             raise ValueError("the switches need at least one run: got none. Pass a list of mappings.")
         checked = [{"title": given["title"], "scores": _scores(given, len(tasks))} for given in runs]
@@ -182,9 +134,7 @@ class HeadSwitches(Explorer):
             raise ValueError(f"all runs have one number of heads: got {sorted(subsets)} subsets. Show them apart.")
         n_heads = subsets.pop().bit_length() - 1
         on = 2**n_heads - 1 if on is None else on
-        if not 0 <= run < len(checked) or not 0 <= on < 2**n_heads:
-            raise ValueError(f"run and on lie within {len(checked)} runs and {n_heads} heads: got {run} and {on}.")
-        super().__init__(label=label, runs=checked, tasks=tasks, chance=chance, n_heads=n_heads, run=run, on=on)
+        super().__init__(runs=checked, tasks=tasks, n_heads=n_heads, on=on, **traits)
 
     def _about(self) -> str:
         return f"{len(self.runs)} runs, {self.n_heads} heads, {len(self.tasks)} tasks"

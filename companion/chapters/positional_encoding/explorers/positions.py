@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from companion.explorers.base import Choice, Explorer, Numbers, Switch, Whole
+from companion.explorers.base import Choice, Explorer, Numbers, Switch, Title, Whole
 from companion.positional import alibi_slopes, encode, rotate, t5_bucket
 
 WIDTHS = (8, 16, 32, 64, 128, 512)
@@ -32,26 +32,11 @@ class SinusoidExplorer(Explorer):
     _js = "sinusoids.js"
     _sheet = "dial.css"
 
-    widths = Numbers(fixed=True)
-    d_model = Choice(WIDTHS, 16)
-    position = Whole(5, 0, 200)
-    step = Whole(3, -SPAN, SPAN)
-
-    def __init__(
-        self, *, d_model: int = 16, position: int = 5, step: int = 3, label: str = "A position as hands of clocks"
-    ) -> None:
-        """Take the state to begin with; all can be set later.
-
-        Args:
-            d_model: width of the encoding, one of ``WIDTHS``.
-            position: from 0 to 200.
-            step: distance of the second position, from -64 to 64.
-            label: the figure's title.
-
-        Raises:
-            ValueError: a value that no control offers.
-        """
-        super().__init__(label=label, widths=list(WIDTHS), d_model=d_model, position=position, step=step)
+    widths = Numbers(WIDTHS, fixed=True)
+    d_model = Choice(WIDTHS, 16, help="width of the encoding")
+    position = Whole(5, 0, 200, help="the first position")
+    step = Whole(3, -SPAN, SPAN, help="distance of the second position")
+    label = Title("A position as hands of clocks")
 
     def hands(self) -> Float[Tensor, "2 d_model"]:
         """Compute the encodings of the two positions that the figure shows now, with the package."""
@@ -62,48 +47,42 @@ class SinusoidExplorer(Explorer):
 
 
 class RotaryExplorer(Explorer):
-    """Turn the pairs of one query and one key by their positions, and watch the score."""
+    """Turn the pairs of one query and one key by their positions, and watch the score.
+
+    Args:
+        query: an even number of features, at most 16.
+        key: as many.
+
+    Raises:
+        ValueError: the two differ in length, or the length is odd or above 16.
+    """
 
     _js = "rotary.js"
     _sheet = "dial.css"
 
     query = Numbers(fixed=True)
     key = Numbers(fixed=True)
-    position = Whole(6, 0, 200)
-    distance = Whole(2, 0, SPAN)
-    pairing = Choice(LAYOUTS, "interleaved")
+    position = Whole(6, 0, 200, help="position of the query")
+    distance = Whole(
+        2,
+        0,
+        SPAN,
+        help="how far before it the key stands; before position 0 is possible, since only angles count",
+    )
+    pairing = Choice(
+        LAYOUTS,
+        "interleaved",
+        help="which features are a pair, as the ``layout`` of :func:`~companion.positional.rotate`",
+    )
+    label = Title("Query and key, turned by their positions")
 
-    def __init__(
-        self,
-        query: Sequence[float],
-        key: Sequence[float],
-        *,
-        position: int = 6,
-        distance: int = 2,
-        pairing: str = "interleaved",
-        label: str = "Query and key, turned by their positions",
-    ) -> None:
-        """Keep a query and a key.
-
-        Args:
-            query: an even number of features, at most 16.
-            key: as many.
-            position: of the query, from 0 to 200. Can be set later.
-            distance: how far before it the key stands, from 0 to 64; before position 0 is possible, since only angles
-                count. Can be set later.
-            pairing: which features are a pair, ``"interleaved"`` or ``"half"``, as the ``layout`` of
-                :func:`~companion.positional.rotate`. Can be set later.
-            label: the figure's title.
-
-        Raises:
-            ValueError: the two differ in length, or the length is odd or above 16.
-        """
+    def __init__(self, query: Sequence[float], key: Sequence[float], **traits: object) -> None:
         if len(query) != len(key) or len(query) % 2 or not 2 <= len(query) <= 16:
             raise ValueError(
                 "query and key have one even number of features, 2 to 16: got "
                 f"{len(query)} and {len(key)}. Rotary positions turn pairs."
             )
-        super().__init__(label=label, query=query, key=key, position=position, distance=distance, pairing=pairing)
+        super().__init__(query=query, key=key, **traits)
 
     def score(self) -> float:
         """Compute the dot product that the figure shows now, with the package."""
@@ -121,49 +100,14 @@ class DistanceBiasExplorer(Explorer):
 
     _js = "distance_bias.js"
 
-    heads = Numbers(fixed=True)
-    n_heads = Choice(HEADS, 8)
-    head = Whole(2, 0, HEADS[-1] - 1)
-    distance = Whole(20, 0, FURTHEST)
-    buckets = Choice(BUCKETS, 32)
-    max_distance = Choice(REACHES, 128)
-    causal = Switch(True)
-
-    def __init__(
-        self,
-        *,
-        n_heads: int = 8,
-        head: int = 2,
-        distance: int = 20,
-        buckets: int = 32,
-        max_distance: int = 128,
-        causal: bool = True,
-        label: str = "A key at a distance: ALiBi and T5",
-    ) -> None:
-        """Take the state to begin with; all can be set later.
-
-        Args:
-            n_heads: heads of ALiBi, one of ``HEADS``.
-            head: which of them, from 0; beyond the last means the last.
-            distance: query minus key, from 0 to 140.
-            buckets: of T5, one of ``BUCKETS``.
-            max_distance: from here on there is one bucket, one of ``REACHES``.
-            causal: whether all buckets serve the past, as in a decoder.
-            label: the figure's title.
-
-        Raises:
-            ValueError: a value that no control offers.
-        """
-        super().__init__(
-            label=label,
-            heads=list(HEADS),
-            n_heads=n_heads,
-            head=head,
-            distance=distance,
-            buckets=buckets,
-            max_distance=max_distance,
-            causal=causal,
-        )
+    heads = Numbers(HEADS, fixed=True)
+    n_heads = Choice(HEADS, 8, help="heads of ALiBi")
+    head = Whole(2, 0, HEADS[-1] - 1, help="which of them; beyond the last means the last")
+    distance = Whole(20, 0, FURTHEST, help="query minus key")
+    buckets = Choice(BUCKETS, 32, help="buckets of T5")
+    max_distance = Choice(REACHES, 128, help="from here on there is one bucket")
+    causal = Switch(True, help="whether all buckets serve the past, as in a decoder")
+    label = Title("A key at a distance: ALiBi and T5")
 
     def slope(self) -> float:
         """Compute the slope of the head that the figure shows now, with the package."""

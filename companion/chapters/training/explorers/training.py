@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from companion.explorers.base import Choice, Explorer, Numbers, Real, Switch, Whole
+from companion.explorers.base import Choice, Explorer, Numbers, Real, Switch, Title, Whole
 from companion.training.schedule import cosine_schedule, warmup_schedule
 
 WIDTHS = (64, 128, 256, 512, 1024, 2048, 4096)
@@ -39,51 +39,16 @@ class ScheduleExplorer(Explorer):
 
     _js = "schedule.js"
 
-    widths = Numbers(fixed=True)
-    warmups = Numbers(fixed=True)
-    totals = Numbers(fixed=True)
-    peaks = Numbers(fixed=True)
-    kind = Choice(("root", "cosine"), "root")
-    d_model = Choice(WIDTHS, 512)
-    warmup = Choice(WARMUPS, 4000)
-    total = Choice(TOTALS, 100_000)
-    peak = Choice(PEAKS, 7e-4)
-
-    def __init__(
-        self,
-        *,
-        kind: str = "root",
-        d_model: int = 512,
-        warmup: int = 4000,
-        total: int = 100_000,
-        peak: float = 7e-4,
-        label: str = "The learning rate over time",
-    ) -> None:
-        """Take the choices to begin with; all can be set later.
-
-        Args:
-            kind: ``"root"`` for Equation (3), ``"cosine"`` for a cosine after a warm-up.
-            d_model: width of the model, one of ``WIDTHS``; it sets the height of Equation (3).
-            warmup: steps of the linear part, one of ``WARMUPS``.
-            total: steps in all, one of ``TOTALS``.
-            peak: highest rate of the cosine, one of ``PEAKS``.
-            label: the figure's title.
-
-        Raises:
-            ValueError: a value that no control offers.
-        """
-        super().__init__(
-            label=label,
-            widths=list(WIDTHS),
-            warmups=list(WARMUPS),
-            totals=list(TOTALS),
-            peaks=list(PEAKS),
-            kind=kind,
-            d_model=d_model,
-            warmup=warmup,
-            total=total,
-            peak=peak,
-        )
+    widths = Numbers(WIDTHS, fixed=True)
+    warmups = Numbers(WARMUPS, fixed=True)
+    totals = Numbers(TOTALS, fixed=True)
+    peaks = Numbers(PEAKS, fixed=True)
+    kind = Choice(("root", "cosine"), "root", help="Equation (3), or a cosine after a warm-up")
+    d_model = Choice(WIDTHS, 512, help="width of the model; it sets the height of Equation (3)")
+    warmup = Choice(WARMUPS, 4000, help="steps of the linear part")
+    total = Choice(TOTALS, 100_000, help="steps in all")
+    peak = Choice(PEAKS, 7e-4, help="highest rate of the cosine")
+    label = Title("The learning rate over time")
 
     def marks(self) -> list[int]:
         """List the steps whose rate the figure writes out."""
@@ -108,51 +73,29 @@ class ScheduleExplorer(Explorer):
 
 
 class AdamSteps(Explorer):
-    """Show what Adam makes of a few gradients of one weight, step by step."""
+    """Show what Adam makes of a few gradients of one weight, step by step.
+
+    Args:
+        gradients: of one weight, two to eight, in order.
+
+    Raises:
+        ValueError: fewer than two or more than eight gradients, or one that is 0.
+    """
 
     _js = "adam_steps.js"
 
     gradients = Numbers(fixed=True)
-    betas = Numbers(fixed=True)
-    beta_1 = Real(0.9, 0.0, 0.99)
-    beta_2 = Choice(BETAS, 0.98)
-    factor = Real(1.0, 0.001, 1000.0)
-    correct = Switch(True)
+    betas = Numbers(BETAS, fixed=True)
+    beta_1 = Real(0.9, 0.0, 0.99, help="share of the mean that is kept")
+    beta_2 = Choice(BETAS, 0.98, help="share of the mean of squares that is kept")
+    factor = Real(1.0, 0.001, 1000.0, help="what all gradients are multiplied by")
+    correct = Switch(True, help="whether the means are corrected for their beginning at 0")
+    label = Title("Adam, step by step")
 
-    def __init__(
-        self,
-        gradients: Sequence[float],
-        *,
-        beta_1: float = 0.9,
-        beta_2: float = 0.98,
-        factor: float = 1.0,
-        correct: bool = True,
-        label: str = "Adam, step by step",
-    ) -> None:
-        """Take the gradients of one weight.
-
-        Args:
-            gradients: two to eight, in order.
-            beta_1: share of the mean that is kept, 0 to 0.99. Can be set later.
-            beta_2: share of the mean of squares that is kept, one of ``BETAS``. Can be set later.
-            factor: what all gradients are multiplied by, 0.001 to 1000. Can be set later.
-            correct: whether the means are corrected for their beginning at 0. Can be set later.
-            label: the figure's title.
-
-        Raises:
-            ValueError: fewer than two or more than eight gradients, or one that is 0.
-        """
+    def __init__(self, gradients: Sequence[float], **traits: object) -> None:
         if not 2 <= len(gradients) <= 8 or 0 in list(gradients):
             raise ValueError(f"two to eight gradients, none of them 0: got {list(gradients)}. Change or drop some.")
-        super().__init__(
-            label=label,
-            gradients=gradients,
-            betas=list(BETAS),
-            beta_1=beta_1,
-            beta_2=beta_2,
-            factor=factor,
-            correct=correct,
-        )
+        super().__init__(gradients=gradients, **traits)
 
     def numbers(self) -> dict[str, list[float]]:
         """Compute the rows of the figure.
@@ -177,46 +120,36 @@ class AdamSteps(Explorer):
 
 
 class CurveClinic(Explorer):
-    """Show loss curves one at a time, let the reader name the fault, and say why it is that or is not."""
+    """Show loss curves one at a time, let the reader name the fault, and say why it is that or is not.
+
+    Args:
+        curves: one or more, each a mapping of ``title``, ``train`` and ``new`` (losses, as many in each, rounded to
+            three decimals), ``cause`` (its place in ``causes``) and ``sign`` (how one sees it).
+        causes: for each its name, and what a run with this fault shows.
+
+    Raises:
+        ValueError: something is missing, the lists differ in length, or a place does not exist.
+    """
 
     _js = "curve_clinic.js"
 
     curves = Numbers(digits=3, words=True, fixed=True)
     causes = Numbers(words=True, fixed=True)
-    lines = Numbers(digits=3, fixed=True)
-    every = Whole(10, 1, 1000, fixed=True)
-    top = Real(4.0, 0.5, 100.0, fixed=True)
-    curve = Whole(0, 0, 99)
-    guess = Whole(-1, -1, 99)
+    lines = Numbers(digits=3, fixed=True, help="losses to draw a level line at: guessing, then the floor")
+    every = Whole(10, 1, 1000, fixed=True, help="steps from one point to the next")
+    top = Real(4.0, 0.5, 100.0, fixed=True, help="the highest loss that is drawn; what is higher is drawn there")
+    curve = Whole(0, 0, lambda self: len(self.curves) - 1, help="which curve")
+    guess = Whole(-1, -1, lambda self: len(self.causes) - 1, help="which cause the reader names; -1 for none yet")
+    label = Title("What is wrong with this run?")
 
     def __init__(
         self,
         curves: Sequence[Mapping[str, Any]],
         causes: Sequence[Sequence[str]] = CAUSES,
-        *,
-        lines: Sequence[float] = (),
-        every: int = 10,
-        top: float = 4.0,
-        curve: int = 0,
-        guess: int = -1,
-        label: str = "What is wrong with this run?",
+        **traits: object,
     ) -> None:
-        """Keep the curves, rounded to three decimals.
-
-        Args:
-            curves: for each a mapping of ``title``, ``train`` and ``new`` (losses, as many in each), ``cause`` (its
-                place in ``causes``) and ``sign`` (how one sees it).
-            causes: for each its name, and what a run with this fault shows.
-            lines: losses to draw a level line at: guessing, then the floor.
-            every: steps from one point to the next.
-            top: the highest loss that is drawn; what is higher is drawn there.
-            curve: which curve. Can be set later.
-            guess: which cause the reader names; -1 for none yet. Can be set later.
-            label: the figure's title.
-
-        Raises:
-            ValueError: something is missing, the lists differ in length, or a place does not exist.
-        """
+        if not curves:
+            raise ValueError("the clinic needs at least one curve: got none. Pass a list of mappings.")
         for given in curves:
             missing = [key for key in KEYS if key not in given]
             if missing or len(given["train"]) != len(given["new"]) or not 0 <= given["cause"] < len(causes):
@@ -224,21 +157,7 @@ class CurveClinic(Explorer):
                     f"a curve has {', '.join(KEYS)}, as many losses on new texts as in training, and a cause from 0 to "
                     f"{len(causes) - 1}: got {given.get('title', given)!r}, missing {missing}. Mend it."
                 )
-        if not 0 <= curve < len(curves) or not -1 <= guess < len(causes):
-            raise ValueError(
-                f"curve and guess lie within {len(curves)} curves and {len(causes)} causes: got {curve} and {guess}. "
-                "Count from 0."
-            )
-        super().__init__(
-            label=label,
-            curves=[dict(given) for given in curves],
-            causes=[list(cause) for cause in causes],
-            lines=list(lines),
-            every=every,
-            top=top,
-            curve=curve,
-            guess=guess,
-        )
+        super().__init__(curves=[dict(given) for given in curves], causes=[list(cause) for cause in causes], **traits)
 
     def right(self) -> bool:
         """Say whether the cause that the reader names is that of the curve."""
