@@ -179,9 +179,10 @@ def test_a_turn_that_no_longer_fits_its_page_is_named(with_claims):
     (with_claims / "book/one/claims.md").write_text(
         "x = 1\nx = 1\n" + PAGE_OF_CLAIMS.replace("whole/left", "whole/right")
     )
-    first, second = stale(turns(with_claims)[0], with_claims)
-    assert first == "claims, whole/left: the data are even: no test book/one/claims.md::whole/left"
-    assert "3 places with 'x = 1' in book/one/claims.md" in second
+    assert stale(turns(with_claims)[0], with_claims) == [
+        "claims, whole/left: the data are even: no test book/one/claims.md::whole/left",
+        "claims, whole/left: the data are even: 3 places with 'x = 1' in book/one/claims.md",
+    ]
 
 
 def test_a_turn_depends_on_its_page_and_the_package_only(with_claims):

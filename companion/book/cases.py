@@ -2,10 +2,11 @@
 
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from companion.book.measured_output import MEASURED, as_list, leaves, note, number_text, tolerance
 from companion.book.model import Claim
 
 EXPECTED = {
@@ -16,8 +17,6 @@ EXPECTED = {
 }
 """Whether the statement must be true in the cases, by verdict. No measurement settles the other verdicts."""
 SIDES = {"inside": "Inside the conditions", "outside": "Outside them"}
-MEASURED = "application/vnd.companion.measured+json"
-"""The type under which an output holds values with a tolerance, for the comparison with a later run."""
 WIDTH, MOST = 88, 8
 
 Value = int | float | str
@@ -35,11 +34,11 @@ class Row:
 
     name: str
     side: str
-    values: Values
     true: bool
+    values: Values
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.side}): {self.text or 'nothing'}, so it is {self.true}"
+        return f"{self.name} ({self.side}): {self.text}, so it is {self.true}"
 
     @property
     def text(self) -> str:
@@ -94,13 +93,8 @@ def _value(where: str, value: object) -> Value:
 
 
 def texts(values: tuple[Value, ...]) -> str:
-    """Write numbers as a reader sees them: three digits that count, separators, a true minus."""
-    return ", ".join(one if isinstance(one, str) else _text(one) for one in values)
-
-
-def _text(number: float) -> str:
-    whole = isinstance(number, int) or abs(number) >= 1000
-    return (f"{number:,.0f}" if whole else f"{number:.3g}").replace("-", "−")
+    """Write values as a reader sees them."""
+    return ", ".join(one if isinstance(one, str) else number_text(one) for one in values)
 
 
 def nudged(value: object, within: float | int | Mapping) -> Iterator[object]:
@@ -130,74 +124,101 @@ def rows(
     """
     for name, case in cases.items():
         value = measure(case)
-        true = truth(f"says, for {name!r},", says(value))
-        if within is not None and any(bool(says(other)) != true for other in nudged(value, within)):
+        row = Row(name, side, truth(f"says, for {name!r},", says(value)), values_of(name, value))
+        if within is not None and any(bool(says(other)) != row.true for other in nudged(value, within)):
             raise ValueError(
-                f"{name}: the statement is {true} of {Row(name, side, values_of(name, value), true).text}, but not of "
-                f"all values within {within}. Measure more, or choose a case that is clear."
+                f"{name}: the statement is {row.true} of {row.text}, but not of all values within {within}. Measure "
+                "more, or choose a case that is clear."
             )
-        yield Row(name, side, values_of(name, value), true)
+        yield row
 
 
 @dataclass(frozen=True)
 class Result:
-    """How a claim is settled: the cases and what was measured there, or the source; the verdict, and what is right."""
+    """How a claim is settled: its verdict and basis, what was measured in which cases, what is right, the tolerance."""
 
-    claim: Claim
+    verdict: str
+    basis: str
     rows: tuple[Row, ...] = ()
-    evidence: str = ""
-    within: float | int | Mapping | None = None
+    notes: tuple[str, ...] = ()
+    within: Mapping[str, float | int] | None = None
 
-    def notes(self) -> list[str]:
-        """Say what follows the table, a line each: what is right, the evidence, the tolerance."""
-        notes = [
-            f"{word}: {text}"
-            for word, text in (("Conditions", self.claim.conditions), ("Right is", self.claim.correct))
-            if text
+    @classmethod
+    def of(
+        cls, claim: Claim, rows: Sequence[Row] = (), evidence: str = "", within: float | int | Mapping | None = None
+    ) -> "Result":
+        """Make the result of a claim from its entry in the ledger.
+
+        Raises:
+            ValueError: a value has no tolerance while others have one.
+        """
+        right = {"Conditions": claim.conditions, "Right is": claim.correct}
+        notes = [f"{word}: {text}" for word, text in right.items() if text] + [evidence] * bool(evidence)
+        named = within if isinstance(within, Mapping) or within is None else {"": within}
+        made = cls(claim.verdict, claim.basis, tuple(rows), tuple(" ".join(note.split()) for note in notes), named)
+        if within is not None:
+            for path, _ in leaves(made.data()):
+                tolerance(made.data(), path)
+        return made
+
+    @classmethod
+    def read(cls, data: Mapping) -> "Result":
+        """Make a result from the data of a stored output."""
+        said, values = data["claim"], {}
+        for (case, *name), leaf in leaves(data):
+            values.setdefault(case, {})["".join(name)] = tuple(as_list(leaf))
+        rows = tuple(Row(case, *said["cases"][case], found) for case, found in values.items())
+        return cls(said["verdict"], said["basis"], rows, tuple(said["notes"]), data["within"])
+
+    def data(self) -> dict:
+        """Give the values with their tolerances, as ``measured_output`` compares them, and all else to the letter."""
+        values = [
+            [[row.name, name] if name else [row.name], [*map(_stored, found)] if len(found) > 1 else _stored(found[0])]
+            for row in self.rows
+            for name, found in row.values.items()
         ]
-        notes += [self.evidence] if self.evidence else []
-        if isinstance(self.within, Mapping):
-            notes.append(
-                f"On another machine: {', '.join(f'{key} within {one:g}' for key, one in self.within.items())}."
-            )
-        elif self.within is not None:
-            notes.append(f"On another machine: within {self.within:g}.")
-        return [" ".join(note.split()) for note in notes]
+        cases = {row.name: [row.side, row.true] for row in self.rows}
+        said = {"verdict": self.verdict, "basis": self.basis, "cases": cases, "notes": [*self.notes]}
+        rest = {"within_factor": {}, "digits": {}, "unit": "", "columns": [], "name": ""}
+        return {"values": values, "within": dict(self.within), "claim": said, **rest}
+
+    def bundle(self) -> dict:
+        """Give the data of the output: for Jupyter and the site, for plain text, and for the comparison."""
+        found = {"text/html": self.html(), "text/plain": repr(self)}
+        return found if self.within is None else {MEASURED: self.data(), **found}
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict:
+        return self.bundle()
+
+    def lines(self) -> list[str]:
+        """Give what stands below the table, a line each: what is right, the evidence, the tolerance."""
+        return [*self.notes] + ([note(self.data())] if self.within is not None else [])
 
     def table(self) -> tuple[list[str], list[tuple[str, list[list[str]]]]]:
         """Give the names of the columns, and for each side of the conditions its rows as texts."""
         names = list(self.rows[0].values)
+        cells = {
+            row.name: [row.name, *(texts(row.values[name]) for name in names), "holds" if row.true else "fails"]
+            for row in self.rows
+        }
+        sides = dict.fromkeys(row.side for row in self.rows)
         head = ["Case", *(name or "Measured" for name in names), "The claim"]
-        sides = [
-            (
-                side,
-                [
-                    [row.name, *(texts(row.values[name]) for name in names), "holds" if row.true else "fails"]
-                    for row in self.rows
-                    if row.side == side
-                ],
-            )
-            for side in dict.fromkeys(row.side for row in self.rows)
-        ]
-        return head, sides
+        return head, [(side, [cells[row.name] for row in self.rows if row.side == side]) for side in sides]
 
     def __repr__(self) -> str:
         """Write the table and the verdict in plain text."""
         lines = []
         if self.rows:
             head, sides = self.table()
-            widths = [
-                max(map(len, column)) for column in zip(head, *(row for _, rows in sides for row in rows), strict=True)
-            ]
+            all_rows = [head, *(row for _, rows in sides for row in rows)]
+            widths = [max(map(len, column)) for column in zip(*all_rows, strict=True)]
             for side, rows in (("", [head]), *sides):
                 lines += [SIDES[side]] if len(sides) > 1 and side else []
-                lines += [
-                    "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-                    for row in rows
-                ]
-        lines.append(f"{self.claim.verdict.replace('-', ' ').capitalize()}, {self.claim.basis}.")
-        for note in self.notes():
-            lines += textwrap.wrap(note, WIDTH, break_long_words=False, break_on_hyphens=False)
+                padded = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows)
+                lines += ["  ".join(row).rstrip() for row in padded]
+        lines.append(f"{self.verdict.replace('-', ' ').capitalize()}, {self.basis}.")
+        for line in self.lines():
+            lines += textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
         return "\n".join(lines)
 
     def html(self) -> str:
@@ -211,36 +232,11 @@ class Result:
                 lines.append("<tbody>")
                 if len(sides) > 1:
                     lines.append(f'<tr class="side"><th colspan="{len(head)}" scope="rowgroup">{SIDES[side]}</th></tr>')
-                lines += [_html_row(head, row) for row in rows]
-                lines.append("</tbody>")
+                lines += [*(_html_row(head, row) for row in rows), "</tbody>"]
             lines.append("</table>")
-        verdict = self.claim.verdict
-        badge = f'<span class="verdict verdict-{verdict}">{verdict.replace("-", " ")}</span>'
-        lines.append(f'<p>{badge} · <span class="basis">{self.claim.basis}</span></p>')
-        return "\n".join([*lines, *(f"<p>{escape(note)}</p>" for note in self.notes()), "</div>"])
-
-    def data(self) -> dict:
-        """Give the values and their tolerances as the comparison with a later run takes them."""
-        within = self.within if isinstance(self.within, Mapping) else {"": self.within}
-        values = {}
-        for row in self.rows:
-            leaves = {
-                name: [*map(_stored, one)] if len(one) > 1 else _stored(one[0]) for name, one in row.values.items()
-            }
-            values[row.name] = leaves.get("", leaves)
-        return {
-            "values": values,
-            "within": dict(within),
-            "factor": {},
-            "digits": {},
-            "unit": "",
-            "columns": [],
-            "name": "",
-        }
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict:
-        found = {"text/html": self.html(), "text/plain": repr(self)}
-        return found if self.within is None else {MEASURED: self.data(), **found}
+        badge = f'<span class="verdict verdict-{self.verdict}">{self.verdict.replace("-", " ")}</span>'
+        lines.append(f'<p>{badge} · <span class="basis">{self.basis}</span></p>')
+        return "\n".join([*lines, *(f"<p>{escape(line)}</p>" for line in self.lines()), "</div>"])
 
 
 def _stored(value: Value) -> Value:

@@ -70,7 +70,7 @@ def check_claim(
     if any(list(row.values) != list(found[0].values) for row in found):
         raise ValueError(f"{claim_id!r}: all cases have values of the same names: got {'; '.join(map(str, found))}.")
     _compare(claim, found)
-    _show(Result(claim, tuple(found), evidence, within))
+    _show(Result.of(claim, found, evidence, within))
 
 
 def _compare(claim: Claim, found: Sequence[Row]) -> None:
@@ -103,7 +103,7 @@ def cite_claim(claim_id: str, bibkey: str, says: str) -> None:
     elif claim.basis != "cited":
         raise ValueError(f"a source settles what is cited: got {claim_id!r}, basis {claim.basis!r}. Use check_claim.")
     else:
-        _show(Result(claim, evidence=f"{bibkey}: {says}"))
+        _show(Result.of(claim, evidence=f"{bibkey}: {says}"))
 
 
 def _show(result: Result) -> None:

@@ -52,7 +52,7 @@ class Measured:
 def note(data: Mapping) -> str:
     """Say in a line what the numbers are, and how far another machine may differ."""
     bounds = [(where, kind, bound) for kind in _KINDS for where, bound in data[kind].items()]
-    texts = [(where, _KINDS[kind].format(_text(bound, None)) if bound else "equal") for where, kind, bound in bounds]
+    texts = [(where, _KINDS[kind].format(number_text(bound)) if bound else "equal") for where, kind, bound in bounds]
     named = [f"{where} {text}" for where, text in texts if where]
     said = named + [f"all else {text}" if named else text for where, text in texts if not where]
     first = f"{data['unit']}. " if data["unit"] else ""
@@ -91,12 +91,12 @@ def quotes(data: Mapping) -> dict[str, str]:
     found = {}
     for path, leaf in leaves(data):
         place, digits = f"{data['name']}: {', '.join(path)}", digits_of(data, path)
-        texts = [_text(one, digits) for one in as_list(leaf)]
+        texts = [number_text(one, digits) for one in as_list(leaf)]
         found[place] = " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
         numbers = [float(one) for one in as_list(leaf)]
         if isinstance(leaf, list):
             summary = {"least": min(numbers), "most": max(numbers), "mean": sum(numbers) / len(numbers)}
-            found |= {f"{place}, {what}": _text(number, digits) for what, number in summary.items()}
+            found |= {f"{place}, {what}": number_text(number, digits) for what, number in summary.items()}
             found |= {f"{place}, {column}": text for column, text in zip(data["columns"], texts, strict=False)}
     return found
 
@@ -141,7 +141,7 @@ def as_list(leaf: Leaf) -> list:
     return leaf if isinstance(leaf, list) else [leaf]
 
 
-def _text(value: Value, digits: int | None) -> str:
+def number_text(value: Value, digits: int | None = None) -> str:
     """Write a number as a reader sees it: with separators and a true minus."""
     number = float(value)
     if math.isnan(number):
@@ -166,7 +166,7 @@ def _table(data: Mapping) -> list[list[str]]:
     """Write all cells: a row with the columns' names, if they have names, and a row for each row, equally long."""
     rows: dict[str, list[str]] = {"": _heads(data)}
     for path, leaf in leaves(data):
-        texts = [_text(one, digits_of(data, path)) for one in as_list(leaf)]
+        texts = [number_text(one, digits_of(data, path)) for one in as_list(leaf)]
         rows.setdefault(path[0], []).extend([", ".join(texts)] if len(path) > 1 else texts)
     width = max(map(len, rows.values()))
     table = [[row, *texts, *[""] * (width - len(texts))] for row, texts in rows.items()]

@@ -34,6 +34,7 @@ except ModuleNotFoundError as error:
     sys.exit(f"companion.book.notebooks needs the package {error.name}: run `make notebooks`, which installs it.")
 
 from companion.book import colab, numbers, toc
+from companion.book.cases import Result
 from companion.book.measured_output import MEASURED, Measured, differences
 from companion.book.stable import stable
 
@@ -142,7 +143,8 @@ def keep_measured(notebook: NotebookNode, stored: NotebookNode | None) -> Notebo
         for old, new in zip(twin.get("outputs", []), cell.get("outputs", []), strict=False):
             was, now = (output.get("data", {}).get(MEASURED) for output in (old, new))
             if was and now and not differences(was, now):
-                new.data = nbformat.from_dict(Measured(was).bundle())
+                shown = Result.read(was) if "claim" in was else Measured(was)
+                new.data = nbformat.from_dict(shown.bundle())
     return notebook
 
 

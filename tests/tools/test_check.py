@@ -2,14 +2,16 @@
 
 import math
 
+import nbformat
 import numpy as np
 import pytest
 import torch
 
-from companion.book import check
-from companion.book.cases import MEASURED, Result, values_of
+from companion.book import check, notebooks
+from companion.book.cases import Result, values_of
 from companion.book.check import ClaimError, check_claim, cite_claim
 from companion.book.claims import Ledger, read_ledger
+from companion.book.measured_output import MEASURED, differences
 from companion.book.model import VERDICTS, Claim
 
 pytestmark = pytest.mark.usefixtures("shape_checks_off")
@@ -262,8 +264,8 @@ def test_the_table_of_the_site_has_a_heading_for_each_side_and_a_name_for_each_v
 
 
 def test_what_is_right_follows_the_table():
-    assert "Right is: Not so, by half." in repr(Result(entry("x", "wrong", "cited", correct="Not so,\nby half.")))
-    conditions = Result(entry("x", "holds-with-conditions", conditions="Small & x."))
+    assert "Right is: Not so, by half." in repr(Result.of(entry("x", "wrong", "cited", correct="Not so,\nby half.")))
+    conditions = Result.of(entry("x", "holds-with-conditions", conditions="Small & x."))
     assert "Conditions: Small & x." in repr(conditions)
     assert "<p>Conditions: Small &amp; x.</p>" in conditions.html()
 
@@ -271,14 +273,42 @@ def test_what_is_right_follows_the_table():
 def test_values_with_a_tolerance_are_stored_for_the_comparison(monkeypatch):
     cases = {"inside": {"low": 2, "high": 3}}
     bundle = shown(monkeypatch, "holds", lambda x: x / 3, lambda x: x > 0.5, **cases, within=0.1)
-    assert bundle[MEASURED]["values"] == {"low": 0.666667, "high": 1.0}
+    assert bundle[MEASURED]["values"] == [[["low"], 0.666667], [["high"], 1.0]]
     assert bundle[MEASURED]["within"] == {"": 0.1}
     assert bundle["text/plain"].endswith("On another machine: within 0.1.")
     named = shown(
         monkeypatch, "holds", lambda x: {"a": x, "b": [x, 1]}, lambda x: x["a"] > 1, **cases, within={"a": 0.5, "b": 0}
     )
-    assert named[MEASURED]["values"]["low"] == {"a": 2, "b": [2, 1]}
-    assert named["text/plain"].endswith("On another machine: a within 0.5, b within 0.")
+    assert named[MEASURED]["values"][:2] == [[["low", "a"], 2], [["low", "b"], [2, 1]]]
+    assert named["text/plain"].endswith("On another machine: a within 0.5, b equal.")
+    for stored in (bundle, named):
+        assert Result.read(stored[MEASURED]).bundle() == stored
+
+
+def test_stored_values_of_a_claim_are_kept_while_a_run_agrees_with_them(monkeypatch):
+    def run(value):
+        data = shown(monkeypatch, "holds", float, lambda x: x > 1, inside={"low": value}, within=0.1)
+        cell = nbformat.v4.new_code_cell("check", outputs=[nbformat.v4.new_output("display_data", data)])
+        return nbformat.v4.new_notebook(cells=[cell])
+
+    assert notebooks.keep_measured(run(2.05), run(2)).cells[0].outputs == run(2).cells[0].outputs
+    assert notebooks.keep_measured(run(2.2), run(2)).cells[0].outputs == run(2.2).cells[0].outputs
+
+
+def test_each_value_has_a_tolerance_or_none_has():
+    with pytest.raises(ValueError, match="low, b: each value has one tolerance: got 0"):
+        check_claim("holds", lambda x: {"a": x, "b": 1}, lambda x: True, inside={"low": 2}, within={"a": 0.5})
+
+
+def test_a_later_run_is_compared_by_its_values_and_by_the_letters_of_all_else(monkeypatch):
+    def run(low, high=3, says=lambda x: x > 1, evidence="so"):
+        return shown(
+            monkeypatch, "holds", float, says, inside={"low": low, "high": high}, evidence=evidence, within=0.1
+        )[MEASURED]
+
+    assert differences(run(2), run(2.05)) == []
+    assert differences(run(2), run(2.2)) == ["low: it has [2.0], and a run gives [2.2], which is not within 0.1"]
+    assert len(differences(run(2), run(2, evidence="otherwise"))) == 1
 
 
 def test_the_ledger_is_read_from_the_files_of_the_chapters(tmp_path):
