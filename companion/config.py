@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, fields, replace
 from typing import Literal, get_args, get_origin
 
+from companion.checks import check_divides, check_dropout, check_sizes
+
 __all__ = ["LABEL_SMOOTHING", "ModelConfig", "base", "big", "toy"]
 
 LABEL_SMOOTHING = 0.1
@@ -68,8 +70,7 @@ class ModelConfig:
     def __post_init__(self) -> None:
         self._check_kinds()
         self._check_heads()
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is a share, at least 0 and below 1: got {self.dropout}. Use 0 to drop nothing.")
+        check_dropout(self.dropout)
         if not 0 < self.eps < math.inf:
             raise ValueError(f"eps is above 0 and finite: got {self.eps}. The usual values are 1e-5 and 1e-6.")
 
@@ -89,22 +90,13 @@ class ModelConfig:
                 raise ValueError(f"{name} is True or False: got {value!r}. Use one of the two.")
             if name in ("dropout", "eps") and not number:
                 raise ValueError(f"{name} is a number: got {value!r}. Convert it with float().")
-            least = 0 if name == "segments" else 1
-            counts = kind is int or (kind == int | None and value is not None)
-            if counts and not (number and isinstance(value, int) and value >= least):
-                raise ValueError(f"{name} is a whole number, at least {least}: got {value!r}. Use one in that range.")
+            if kind is int or (kind == int | None and value is not None):
+                check_sizes(0 if name == "segments" else 1, **{name: value})
 
     def _check_heads(self) -> None:
-        if self.d_model % self.n_heads:
-            raise ValueError(
-                f"n_heads divides d_model: got n_heads={self.n_heads} and d_model={self.d_model}. "
-                f"Use one of {_divisors(self.d_model)}."
-            )
-        if self.n_kv_heads is not None and self.n_heads % self.n_kv_heads:
-            raise ValueError(
-                f"n_kv_heads divides n_heads: got n_kv_heads={self.n_kv_heads} and n_heads={self.n_heads}. "
-                f"Use one of {_divisors(self.n_heads)}."
-            )
+        check_divides(n_heads=self.n_heads, d_model=self.d_model)
+        if self.n_kv_heads is not None:
+            check_divides(n_kv_heads=self.n_kv_heads, n_heads=self.n_heads)
         paired = {"sinusoidal": self.d_model, "transformer-xl": self.d_model, "rope": self.d_k}
         if paired.get(self.position, 0) % 2:
             raise ValueError(
@@ -155,7 +147,3 @@ def toy(vocab: int, **changes: object) -> ModelConfig:
     """
     small = ModelConfig(vocab=vocab, d_model=64, n_layers=2, n_heads=4, d_ff=128, dropout=0.0)
     return replace(small, **changes)
-
-
-def _divisors(number: int) -> list[int]:
-    return [n for n in range(1, number + 1) if number % n == 0]

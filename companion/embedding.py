@@ -12,6 +12,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from companion.checks import check_sizes
+
 __all__ = ["TokenEmbedding"]
 
 
@@ -36,8 +38,7 @@ class TokenEmbedding(nn.Module):
 
     def __init__(self, vocab: int, d_model: int, *, scale: bool = True) -> None:
         super().__init__()
-        if vocab < 1 or d_model < 1:
-            raise ValueError(f"vocab and d_model are at least 1: got vocab={vocab} and d_model={d_model}.")
+        check_sizes(vocab=vocab, d_model=d_model)
         self.weight = nn.Parameter(torch.empty(vocab, d_model))
         self.scale = scale
         nn.init.normal_(self.weight, std=1 / math.sqrt(d_model))

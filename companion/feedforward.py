@@ -15,6 +15,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from companion.checks import check_dropout, check_sizes
+
 __all__ = ["ACTIVATIONS", "FeedForward", "SwiGLU", "feed_forward", "gelu", "gelu_tanh", "relu", "silu"]
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -77,7 +79,8 @@ class FeedForward(nn.Module):
         self, d_model: int, d_ff: int, *, activation: str = "relu", bias: bool = True, dropout: float | int = 0.0
     ) -> None:
         super().__init__()
-        _check_sizes(d_model, d_ff, dropout)
+        check_sizes(d_model=d_model, d_ff=d_ff)
+        check_dropout(dropout)
         if activation not in ACTIVATIONS:
             raise ValueError(
                 f"the activation of a FeedForward is one of {', '.join(ACTIVATIONS)}: got {activation!r}. "
@@ -115,7 +118,8 @@ class SwiGLU(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int, *, bias: bool = False, dropout: float | int = 0.0) -> None:
         super().__init__()
-        _check_sizes(d_model, d_ff, dropout)
+        check_sizes(d_model=d_model, d_ff=d_ff)
+        check_dropout(dropout)
         self.w_gate = nn.Linear(d_model, d_ff, bias=bias)
         self.w_up = nn.Linear(d_model, d_ff, bias=bias)
         self.w_down = nn.Linear(d_ff, d_model, bias=bias)
@@ -165,10 +169,3 @@ def _check_input(x: Tensor, d_model: int) -> None:
             "Make the network as wide as its input."
         )
     _floating(x)
-
-
-def _check_sizes(d_model: int, d_ff: int, dropout: float) -> None:
-    if d_model < 1 or d_ff < 1:
-        raise ValueError(f"d_model and d_ff are at least 1: got d_model={d_model} and d_ff={d_ff}.")
-    if not 0 <= dropout < 1:
-        raise ValueError(f"dropout is a share, at least 0 and below 1: got {dropout}. Use 0 to drop nothing.")

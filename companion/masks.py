@@ -11,6 +11,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from companion.checks import check_past
+
 
 def causal(t_q: int, t_k: int | None = None, *, device: torch.device | str | None = None) -> Bool[Tensor, "t_q t_k"]:
     """Let each query look at its own position and the earlier ones.
@@ -183,9 +185,5 @@ def _positions(
     t_q: int, t_k: int | None, device: torch.device | str | None
 ) -> tuple[Int[Tensor, "t_q 1"], Int[Tensor, " t_k"]]:
     t_k = t_q if t_k is None else t_k
-    if not 1 <= t_q <= t_k:
-        raise ValueError(
-            f"the last query stands at the last key, so 1 <= t_q <= t_k: got t_q={t_q} and t_k={t_k}. "
-            "Give at least as many keys as queries."
-        )
+    check_past(t_q, t_k)
     return torch.arange(t_k - t_q, t_k, device=device)[:, None], torch.arange(t_k, device=device)

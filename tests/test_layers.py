@@ -10,7 +10,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "companion"
 LAYERS = [
-    {"config", "seeding"},
+    {"checks", "seeding"},
+    {"config"},
     {"masks", "norm", "positional", "embedding", "feedforward", "recurrent", "cost"},
     {"attention", "efficient", "cache"},
     {"multihead"},

@@ -6,8 +6,9 @@ Their kernels are others than ours, and their models have dropout, so the sums d
 Chapter: book/complexity.
 """
 
+from companion.checks import check_sizes
 from companion.config import ModelConfig
-from companion.cost.checks import check_model, check_sizes
+from companion.cost.checks import check_model
 from companion.cost.memory import number_bytes
 from companion.cost.parameters import Kind
 

@@ -5,25 +5,11 @@ Made for this book. Chapter: book/complexity.
 
 import math
 
+from companion.checks import check_sizes
 from companion.config import ModelConfig
 
 KINDS = ("encoder-decoder", "decoder-only", "encoder-only")
 """The three models of ``companion.transformer``."""
-
-
-def check_sizes(least: int = 1, /, **sizes: int) -> None:
-    """Refuse a size that is not a whole number, or is too small.
-
-    Args:
-        least: the smallest legal size.
-        **sizes: what came, by name.
-
-    Raises:
-        ValueError: one of them is no size; the message names the first.
-    """
-    for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, int) or size < least:
-            raise ValueError(f"{name} is a whole number, at least {least}: got {name}={size!r}. Use such a number.")
 
 
 def check_amounts(**amounts: float | int) -> None:

@@ -10,8 +10,9 @@ Chapter: book/complexity.
 
 from dataclasses import dataclass
 
+from companion.checks import check_sizes
 from companion.config import ModelConfig
-from companion.cost.checks import check_model, check_sizes
+from companion.cost.checks import check_model
 from companion.cost.parameters import Kind
 
 

@@ -9,7 +9,7 @@ Chapter: book/complexity.
 
 from dataclasses import dataclass
 
-from companion.cost.checks import check_sizes
+from companion.checks import check_sizes
 from companion.cost.flops import attention_flops, projection_flops
 
 

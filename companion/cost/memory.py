@@ -5,8 +5,8 @@ Sources: Rajbhandari et al. (2020), section 3.1, for the state of an optimiser; 
 Chapter: book/complexity.
 """
 
+from companion.checks import check_sizes
 from companion.config import ModelConfig
-from companion.cost.checks import check_sizes
 
 BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "int8": 1}
 """Bytes of one number, by the name of its dtype."""

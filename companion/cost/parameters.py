@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from companion.checks import check_sizes
 from companion.config import ModelConfig
-from companion.cost.checks import check_model, check_sizes
+from companion.cost.checks import check_model
 
 Kind = Literal["encoder-decoder", "decoder-only", "encoder-only"]
 """Which model of ``companion.transformer`` a config is read as."""

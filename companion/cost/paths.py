@@ -8,7 +8,7 @@ Chapter: book/complexity.
 
 from typing import Literal, get_args
 
-from companion.cost.checks import check_sizes
+from companion.checks import check_sizes
 
 Connection = Literal["self-attention", "recurrent", "convolution", "dilated", "window"]
 """What joins the positions of neighbouring layers."""

@@ -1,6 +1,7 @@
 """How fast a machine could do it at best: the roofline, Williams et al. (2009). Chapter: book/complexity."""
 
-from companion.cost.checks import check_amounts, check_sizes
+from companion.checks import check_sizes
+from companion.cost.checks import check_amounts
 from companion.cost.flops import matmul_flops
 from companion.cost.memory import number_bytes
 

@@ -15,8 +15,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
+from companion.checks import check_past
 from companion.efficient.online import online_softmax_sum
-from companion.efficient.shapes import _check_past, _check_shapes, _without_autocast
+from companion.efficient.shapes import _check_shapes, _without_autocast
 from companion.masks import check_mask
 
 
@@ -68,7 +69,7 @@ def tiled_attention(
     if block < 1:
         raise ValueError(f"a tile holds at least one query and one key: got block={block}. Use 128 to 1024.")
     if causal:
-        _check_past(query.shape[-2], key.shape[-2])
+        check_past(query.shape[-2], key.shape[-2])
     if mask is not None:
         check_mask(mask, (*query.shape[:-1], key.shape[-2]))
     scale = 1 / math.sqrt(key.shape[-1]) if scale is None else scale

@@ -10,7 +10,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from companion.efficient.shapes import _check_past, _check_shapes
+from companion.checks import check_past
+from companion.efficient.shapes import _check_shapes
 
 
 def window_attention(
@@ -54,7 +55,7 @@ def window_attention(
     """
     _check_shapes(query, key, value)
     t_q, t_k = query.shape[-2], key.shape[-2]
-    _check_past(t_q, t_k)
+    check_past(t_q, t_k)
     if size < 1:
         raise ValueError(f"a window holds at least the query's own position: got size={size}. Use size >= 1.")
     scale = 1 / math.sqrt(key.shape[-1]) if scale is None else scale

@@ -6,6 +6,8 @@ Chapter: book/multi-head.
 from jaxtyping import Float
 from torch import Tensor
 
+from companion.checks import check_divides
+
 
 def split_heads(x: Float[Tensor, "batch t width"], n_heads: int) -> Float[Tensor, "batch {n_heads} t d"]:
     """Cut the features of each position into heads: head ``h`` gets features ``h * d`` to ``(h + 1) * d - 1``.
@@ -27,10 +29,7 @@ def split_heads(x: Float[Tensor, "batch t width"], n_heads: int) -> Float[Tensor
     """
     if x.ndim != 3:
         raise ValueError(f"features are (batch, t, n_heads * d): got {tuple(x.shape)}. Add the missing axis.")
-    if n_heads < 1 or x.shape[-1] % n_heads:
-        raise ValueError(
-            f"n_heads={n_heads} does not divide the last axis of {tuple(x.shape)}: use one of {_divisors(x.shape[-1])}."
-        )
+    check_divides(n_heads=n_heads, width=x.shape[-1])
     return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
 
 
@@ -67,44 +66,7 @@ def repeat_heads(heads: Float[Tensor, "batch n_kv_heads t d"], n_heads: int) -> 
         ValueError: ``n_kv_heads`` does not divide ``n_heads``.
     """
     n_kv_heads = heads.shape[1]
-    check_groups(n_heads, n_kv_heads)
+    check_divides(n_kv_heads=n_kv_heads, n_heads=n_heads)
     if n_heads == n_kv_heads:
         return heads
     return heads[:, :, None].expand(-1, -1, n_heads // n_kv_heads, -1, -1).flatten(1, 2)
-
-
-def check_groups(n_heads: int, n_kv_heads: int) -> None:
-    """Refuse query heads that cannot be shared out evenly among the key-value heads.
-
-    Args:
-        n_heads: number of query heads.
-        n_kv_heads: number of key-value heads.
-
-    Raises:
-        ValueError: a number is below 1, or ``n_kv_heads`` does not divide ``n_heads``.
-    """
-    if n_heads < 1 or n_kv_heads < 1 or n_heads % n_kv_heads:
-        raise ValueError(
-            f"n_kv_heads={n_kv_heads} does not divide n_heads={n_heads}: use one of {_divisors(n_heads)}, "
-            "so that each key-value head serves equally many queries."
-        )
-
-
-def check_heads(d_model: int, n_heads: int) -> None:
-    """Refuse heads that cannot share the width of the model evenly.
-
-    Args:
-        d_model: width of the model.
-        n_heads: number of heads.
-
-    Raises:
-        ValueError: a number is below 1, or ``n_heads`` does not divide ``d_model``.
-    """
-    if d_model < 1 or n_heads < 1 or d_model % n_heads:
-        raise ValueError(
-            f"n_heads={n_heads} does not divide d_model={d_model}: use one of {_divisors(d_model)}, or give d_k."
-        )
-
-
-def _divisors(number: int) -> list[int]:
-    return [n for n in range(1, number + 1) if number % n == 0]

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from companion import masks
 from companion.attention import attention_weights
-from companion.multihead.heads import check_groups, repeat_heads
+from companion.checks import check_bias, check_divides, check_query_key, check_value
+from companion.multihead.heads import repeat_heads
 
 
 def reference(
@@ -88,7 +89,7 @@ def sdpa(
     if causal and not is_causal:
         mask = join_causal(mask, query, key)
     if bias is not None:  # torch takes one tensor for both: a bias of -inf hides a key
-        _check_bias(bias, query, key)
+        check_bias(bias, (*query.shape[:3], key.shape[2]), query.dtype)
         mask = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
     grouped = query.shape[1] != key.shape[1]
     return F.scaled_dot_product_attention(
@@ -119,23 +120,14 @@ def join_causal(
 
 
 def _check_inputs(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
-    got = f"got query {tuple(query.shape)}, key {tuple(key.shape)} and value {tuple(value.shape)}"
     if not query.ndim == key.ndim == value.ndim == 4:
-        raise ValueError(f"heads are (batch, heads, t, width): {got}. split_heads makes them.")
-    if any(0 in tensor.shape for tensor in (query, key, value)):
-        raise ValueError(f"no axis is empty: {got}. Drop the empty input; there is nothing to attend to.")
-    if query.shape[0] != key.shape[0]:
-        raise ValueError(f"query and key have one batch size: {got}. Expand one of them.")
-    if query.shape[-1] != key.shape[-1]:
-        raise ValueError(f"query and key must have the same width d_k: {got}. Project both to one width first.")
-    if key.shape[:3] != value.shape[:3]:
-        raise ValueError(f"each key has one value: {got}. All axes but the last must agree.")
-    check_groups(query.shape[1], key.shape[1])
-    if not query.dtype == key.dtype == value.dtype or not query.is_floating_point():
         raise ValueError(
-            f"query, key and value have one floating-point dtype: got {query.dtype}, {key.dtype} and {value.dtype}. "
-            "Convert with .to()."
+            f"heads are (batch, heads, t, width): got query {tuple(query.shape)}, key {tuple(key.shape)} and value "
+            f"{tuple(value.shape)}. split_heads makes them."
         )
+    check_query_key(query, key, grouped=True)
+    check_value(key, value)
+    check_divides(n_kv_heads=key.shape[1], n_heads=query.shape[1])
     if mask is not None:  # before it is joined with the causal mask, which would broadcast what is not legal
         masks.check_mask(mask, (*query.shape[:3], key.shape[2]))
 
@@ -148,13 +140,3 @@ def _check_finite(**tensors: Tensor) -> None:
                 f"on a CPU the fused kernel can turn NaN into 0: got a {name} {tuple(tensor.shape)} with NaN or "
                 "infinity. Find where it begins with kernel='reference', which passes it on."
             )
-
-
-def _check_bias(bias: Tensor, query: Tensor, key: Tensor) -> None:
-    scores = (*query.shape[:3], key.shape[2])
-    sizes = zip(reversed(bias.shape), reversed(scores), strict=False)
-    if bias.dtype != query.dtype or bias.ndim > 4 or any(b not in (1, s) for b, s in sizes):
-        raise ValueError(
-            f"a bias broadcasts to the scores {scores} and has their dtype {query.dtype}: "
-            f"got {tuple(bias.shape)} of {bias.dtype}. Each of its axes is 1 or that of the scores."
-        )

@@ -8,8 +8,9 @@ from torch import Tensor, nn
 
 from companion.attention import attention_weights
 from companion.cache import KeyValueCache
+from companion.checks import check_divides, check_sizes
 from companion.masks import check_mask
-from companion.multihead.heads import check_groups, check_heads, merge_heads, repeat_heads, split_heads
+from companion.multihead.heads import merge_heads, repeat_heads, split_heads
 from companion.multihead.kernels import KERNELS, join_causal
 
 
@@ -62,15 +63,13 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         if d_k is None:
-            check_heads(d_model, n_heads)
+            check_divides(", or give d_k", n_heads=n_heads, d_model=d_model)
             d_k = d_model // n_heads
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-        check_groups(n_heads, n_kv_heads)
+        check_divides(n_kv_heads=n_kv_heads, n_heads=n_heads)
         d_v = d_k if d_v is None else d_v
         d_memory = d_model if d_memory is None else d_memory
-        sizes = {"d_model": d_model, "d_k": d_k, "d_v": d_v, "d_memory": d_memory}
-        if min(sizes.values()) < 1:
-            raise ValueError(f"every width is at least 1: got {sizes}.")
+        check_sizes(d_model=d_model, d_k=d_k, d_v=d_v, d_memory=d_memory)
         if not 0 <= dropout <= 1:
             raise ValueError(f"dropout is a probability: got {dropout}. Use 0 <= dropout <= 1.")
         if kernel not in KERNELS:

@@ -12,7 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from companion.positional.relative import check_heads, check_positive, spread
+from companion.checks import check_sizes
+from companion.positional.relative import check_scheme, spread
 from companion.positional.table import GrowingTable
 
 
@@ -72,7 +73,7 @@ class T5Bias(nn.Module):
 
     def __init__(self, n_heads: int, *, buckets: int = 32, max_distance: int = 128, causal: bool) -> None:
         super().__init__()
-        check_positive(n_heads=n_heads)
+        check_sizes(n_heads=n_heads)
         self.n_heads = n_heads
         self._buckets = GrowingTable(partial(t5_bucket, buckets=buckets, max_distance=max_distance, causal=causal))
         self.weight = nn.Parameter(torch.randn(buckets, n_heads))
@@ -105,7 +106,7 @@ class T5Bias(nn.Module):
             ValueError: not ``n_heads`` query heads, key heads that they cannot share evenly, no query, or fewer keys
                 than queries.
         """
-        t_q, t_k = check_heads(query, key, self.n_heads)
+        t_q, t_k = check_scheme(query, key, self.n_heads)
         buckets = self._buckets.rows(1 - t_q, t_k - 1, dtype=torch.long, device=self.weight.device).flip(0)
         return spread(self.weight[buckets].to(query.dtype).mT, t_q)[None]
 
@@ -126,7 +127,7 @@ def alibi_slopes(n_heads: int) -> Float[Tensor, " n_heads"]:
     >>> alibi_slopes(8).log2().tolist()
     [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0, -8.0]
     """
-    check_positive(n_heads=n_heads)
+    check_sizes(n_heads=n_heads)
     below = 1 << (n_heads.bit_length() - 1)
     exponents = [8 * h / below for h in range(1, below + 1)]
     exponents += [8 * h / (2 * below) for h in range(1, 2 * below, 2)]
@@ -177,7 +178,7 @@ class ALiBi(nn.Module):
             ValueError: not ``n_heads`` query heads, key heads that they cannot share evenly, no query, or fewer keys
                 than queries.
         """
-        t_q, t_k = check_heads(query, key, self.n_heads)
+        t_q, t_k = check_scheme(query, key, self.n_heads)
         by_distance = self._biases.rows(1 - t_q, t_k - 1, dtype=query.dtype, device=query.device).flip(0)
         return spread(by_distance.mT, t_q)[None]
 

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from companion.checks import check_past, check_sizes
 from companion.positional.absolute import encode
 from companion.positional.table import GrowingTable
 
@@ -88,7 +89,7 @@ class TransformerXLPosition(nn.Module):
 
     def __init__(self, n_heads: int, d_k: int, d_model: int) -> None:
         super().__init__()
-        check_positive(n_heads=n_heads, d_k=d_k)
+        check_sizes(n_heads=n_heads, d_k=d_k)
         self.n_heads, self.d_k = n_heads, d_k
         self._encodings = GrowingTable(partial(encode, d_model=d_model))
         self.w_r = nn.Linear(d_model, n_heads * d_k, bias=False)
@@ -125,7 +126,7 @@ class TransformerXLPosition(nn.Module):
             ValueError: not ``n_heads`` query heads of width ``d_k``, key heads that they cannot share evenly, no query,
                 or fewer keys than queries.
         """
-        t_q, t_k = check_heads(query, key, self.n_heads, self.d_k)
+        t_q, t_k = check_scheme(query, key, self.n_heads, self.d_k)
         rows = self._encodings.rows(1 - t_q, t_k - 1, dtype=self.w_r.weight.dtype, device=query.device)
         encodings = rows.flip(0).mT  # (d_model, distances), the largest distance first
         w_r = self.w_r.weight.unflatten(0, (self.n_heads, self.d_k))  # (n_heads, d_k, d_model)
@@ -138,21 +139,7 @@ class TransformerXLPosition(nn.Module):
         return relative_shift(by_distance) + by_key
 
 
-def check_positive(**sizes: int) -> None:
-    """Refuse sizes below 1.
-
-    Args:
-        **sizes: what came, by name.
-
-    Raises:
-        ValueError: one of them is below 1.
-    """
-    for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"{name} is at least 1: got {name}={size}. Use {name} >= 1.")
-
-
-def check_heads(
+def check_scheme(
     query: Float[Tensor, "..."], key: Float[Tensor, "..."], n_heads: int, d_k: int | None = None
 ) -> tuple[int, int]:
     """Refuse queries and keys that a relative scheme of ``n_heads`` heads cannot serve.
@@ -178,11 +165,7 @@ def check_heads(
             f"{shapes[1]}. Split them into heads first; the number of key heads divides {n_heads}."
         )
     t_q, t_k = query.shape[2], key.shape[2]
-    if not 1 <= t_q <= t_k:
-        raise ValueError(
-            f"the last query stands at the last key, so 1 <= t_q <= t_k: got t_q={t_q} and t_k={t_k}. "
-            "Give at least as many keys as queries."
-        )
+    check_past(t_q, t_k)
     return t_q, t_k
 
 

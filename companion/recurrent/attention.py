@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from companion.recurrent.checks import check_sizes
+from companion.checks import check_sizes
 
 
 def additive_scores(

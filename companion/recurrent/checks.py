@@ -18,20 +18,6 @@ def draw_uniform(module: nn.Module, bound: float) -> None:
         nn.init.uniform_(parameter, -bound, bound)
 
 
-def check_sizes(**sizes: int) -> None:
-    """Refuse a width below 1.
-
-    Args:
-        **sizes: each width by its name.
-
-    Raises:
-        ValueError: one is below 1.
-    """
-    if min(sizes.values()) < 1:
-        got = ", ".join(f"{name}={size}" for name, size in sizes.items())
-        raise ValueError(f"sizes are at least 1: got {got}. Raise the smallest.")
-
-
 def check_input(x: Float[Tensor, "..."], width: int) -> None:
     """Refuse an input whose last axis is not the width that a cell was built for, or that is empty.
 

@@ -12,7 +12,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from companion.recurrent.checks import check_input, check_sizes
+from companion.checks import check_sizes
+from companion.recurrent.checks import check_input
 
 
 def causal_convolution(

@@ -11,7 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from companion.recurrent.checks import check_input, check_sizes, check_state, draw_uniform
+from companion.checks import check_sizes
+from companion.recurrent.checks import check_input, check_state, draw_uniform
 
 HiddenAndMemory = tuple[Float[Tensor, "*batch d_hidden"], Float[Tensor, "*batch d_hidden"]]
 

@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from companion.checks import check_sizes
 from companion.recurrent.cells import ElmanCell
-from companion.recurrent.checks import check_sizes
 from companion.recurrent.cores import BahdanauCore, Decoded, LuongCore, Memory
 from companion.recurrent.gated import GRUCell, LSTMCell
 from companion.recurrent.layers import RNN, Lengths, State

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from companion.recurrent.checks import check_sizes
+from companion.checks import check_sizes
 
 
 def embed(table: nn.Embedding, tokens: Int[Tensor, "batch t"], side: str) -> Float[Tensor, "batch t d_embed"]:

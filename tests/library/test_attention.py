@@ -324,16 +324,18 @@ def test_a_query_and_a_key_that_do_not_fit_are_refused_with_both(query, key, mes
 )
 def test_an_empty_axis_is_refused_with_every_shape(query, key, masked):
     mask = torch.ones(2, 3, dtype=torch.bool) if masked else None
-    got = rf"no axis is empty: got query {re.escape(str(query))}, key {re.escape(str(key))}"
-    with pytest.raises(ValueError, match=rf"{got}\. Drop the empty input"):
+    both = rf"no axis is empty: got query {re.escape(str(query))} and key {re.escape(str(key))}\. Drop the empty input"
+    with pytest.raises(ValueError, match=both):
         attention_weights(zeros(query), zeros(key), mask)
     value = (*key[:-1], 3)
-    with pytest.raises(ValueError, match=rf"{got}, value {re.escape(str(value))}\. Drop the empty input"):
+    with pytest.raises(
+        ValueError, match=rf"{both}|no axis is empty: got key .* and value {re.escape(str(value))}\. Drop"
+    ):
         attention(zeros(query), zeros(key), zeros(value), mask)
 
 
 def test_values_without_a_feature_are_refused():
-    with pytest.raises(ValueError, match=r"no axis is empty: got query \(2, 4\), key \(3, 4\), value \(3, 0\)\. Drop"):
+    with pytest.raises(ValueError, match=r"no axis is empty: got key \(3, 4\) and value \(3, 0\)\. Drop"):
         attention(zeros(2, 4), zeros(3, 4), zeros(3, 0))
 
 

@@ -122,20 +122,20 @@ POSITIVE = ["vocab", "target_vocab", "d_model", "n_layers", "n_heads", "n_kv_hea
 @pytest.mark.parametrize("value", [0, -1, 2.0, True, "2", math.nan])
 @pytest.mark.parametrize("name", POSITIVE)
 def test_a_size_is_a_whole_number_from_one_up(name, value):
-    with pytest.raises(ValueError, match=f"^{name} is a whole number, at least 1: got {value!r}"):
+    with pytest.raises(ValueError, match=f"^{name} is a whole number, at least 1: got {name}={value!r}"):
         ModelConfig(**{"vocab": 11, name: value})
 
 
 @shape_checks_off
 def test_a_vocabulary_is_never_none():
-    with pytest.raises(ValueError, match="vocab is a whole number, at least 1: got None"):
+    with pytest.raises(ValueError, match="vocab is a whole number, at least 1: got vocab=None"):
         ModelConfig(vocab=None)
 
 
 @shape_checks_off
 @pytest.mark.parametrize("value", [-1, 1.5, None])
 def test_segments_are_a_whole_number_from_zero_up(value):
-    with pytest.raises(ValueError, match=f"segments is a whole number, at least 0: got {value!r}"):
+    with pytest.raises(ValueError, match=f"segments is a whole number, at least 0: got segments={value!r}"):
         base(11, segments=value)
     assert base(11, segments=2).segments == 2
 

@@ -444,16 +444,19 @@ FORMS = [
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        (((4,), (5, 4), (5, 3)), r"\(\*batch, t_k, d_v\): got query \(4,\), key \(5, 4\) and value \(5, 3\)\. Add the"),
-        (((5, 4), (5, 4), (5,)), r"\(\*batch, t_k, d_v\): got query .* and value \(5,\)\. Add the missing axis"),
-        (((5, 4), (0, 4), (0, 3)), r"no axis is empty: got query \(5, 4\), key \(0, 4\) and value \(0, 3\)\. Drop"),
-        (((5, 4), (5, 6), (5, 3)), r"same width d_k: got query \(5, 4\), key \(5, 6\) .*\. Project both"),
-        (((5, 4), (5, 4), (6, 3)), r"each key has one value: got .*key \(5, 4\) and value \(6, 3\)\. The axis before"),
-        (((2, 5, 4), (3, 5, 4), (3, 5, 3)), r"same leading axes: got query \(2, 5, 4\), key \(3, 5, 4\).*\. Expand"),
-        (((2, 5, 4), (2, 5, 4), (5, 3)), r"same leading axes: got .* and value \(5, 3\)\. Expand"),
+        (
+            ((4,), (5, 4), (5, 3)),
+            r"key \(\*batch, t_k, d_k\): got query \(4,\) and key \(5, 4\)\. Add the missing axis",
+        ),
+        (((5, 4), (5, 4), (5,)), r"each key has one value: got key \(5, 4\) and value \(5,\)\. All axes but the last"),
+        (((5, 4), (0, 4), (0, 3)), r"no axis is empty: got query \(5, 4\) and key \(0, 4\)\. Drop"),
+        (((5, 4), (5, 6), (5, 3)), r"same width d_k: got query \(5, 4\) and key \(5, 6\)\. Project both"),
+        (((5, 4), (5, 4), (6, 3)), r"each key has one value: got key \(5, 4\) and value \(6, 3\)\. All axes but"),
+        (((2, 5, 4), (3, 5, 4), (3, 5, 3)), r"same leading axes: got query \(2, 5, 4\) and key \(3, 5, 4\)\. Expand"),
+        (((2, 5, 4), (2, 5, 4), (5, 3)), r"each key has one value: got key \(2, 5, 4\) and value \(5, 3\)"),
     ],
 )
-def test_shapes_that_do_not_fit_are_refused_with_all_three(form, shapes, message):
+def test_shapes_that_do_not_fit_are_refused_with_both(form, shapes, message):
     with pytest.raises(ValueError, match=message):
         form(*(zeros(shape) for shape in shapes))
 
@@ -462,9 +465,7 @@ def test_shapes_that_do_not_fit_are_refused_with_all_three(form, shapes, message
 @pytest.mark.parametrize("form", FORMS, ids=["tiled", "window", "linear", "recurrent"])
 @pytest.mark.parametrize("dtypes", [(torch.float32, torch.float32, torch.float16), (torch.int64,) * 3], ids=str)
 def test_dtypes_that_differ_or_are_whole_are_refused(form, dtypes):
-    with pytest.raises(
-        ValueError, match=rf"one floating-point dtype: got {dtypes[0]}, {dtypes[1]} and {dtypes[2]}\. C"
-    ):
+    with pytest.raises(ValueError, match=rf"have one .*dtype: got {dtypes[1]} and {dtypes[2]}\. Convert"):
         form(*(zeros(5, 4, dtype=dtype) for dtype in dtypes))
 
 
@@ -472,7 +473,7 @@ def test_dtypes_that_differ_or_are_whole_are_refused(form, dtypes):
     "form", [lambda *qkv: tiled_attention(*qkv, causal=True), lambda *qkv: window_attention(*qkv, 3)]
 )
 def test_more_queries_than_keys_are_refused_where_positions_matter(form):
-    with pytest.raises(ValueError, match=r"so t_q <= t_k: got t_q=6 and t_k=5\. Give at least as many keys"):
+    with pytest.raises(ValueError, match=r"so 1 <= t_q <= t_k: got t_q=6 and t_k=5\. Give at least as many keys"):
         form(zeros(6, 4), zeros(5, 4), zeros(5, 3))
 
 

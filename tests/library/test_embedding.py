@@ -190,7 +190,7 @@ def test_ids_get_no_logits():
         TokenEmbedding(VOCAB, D_MODEL).logits(torch.zeros(BATCH, T, D_MODEL, dtype=torch.long))
 
 
-@pytest.mark.parametrize(("vocab", "d_model"), [(0, 7), (11, 0), (-1, 7)])
-def test_a_size_below_one_is_refused(vocab, d_model):
-    with pytest.raises(ValueError, match=f"at least 1: got vocab={vocab} and d_model={d_model}"):
+@pytest.mark.parametrize(("vocab", "d_model", "got"), [(0, 7, "vocab=0"), (11, 0, "d_model=0"), (-1, 7, "vocab=-1")])
+def test_a_size_below_one_is_refused(vocab, d_model, got):
+    with pytest.raises(ValueError, match=f"at least 1: got {got}"):
         TokenEmbedding(vocab, d_model)

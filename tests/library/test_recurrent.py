@@ -430,15 +430,15 @@ def test_receptive_fields_by_hand(kernel, dilations, want):
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: ElmanCell(0, 3), r"at least 1: got d_in=0, d_hidden=3"),
-        (lambda: LSTMCell(3, 0), r"at least 1: got d_in=3, d_hidden=0"),
-        (lambda: GRUCell(3, -1), r"at least 1: got d_in=3, d_hidden=-1"),
+        (lambda: ElmanCell(0, 3), r"at least 1: got d_in=0"),
+        (lambda: LSTMCell(3, 0), r"at least 1: got d_hidden=0"),
+        (lambda: GRUCell(3, -1), r"at least 1: got d_hidden=-1"),
         (lambda: ElmanCell(2, 3, activation="gelu"), r"'tanh' or 'relu': got 'gelu'"),
         (lambda: GRUCell(2, 3, reset="later"), r"'after' or 'before' the product: got 'later'"),
         (lambda: LSTMCell(2, 3, forget_gate=False, forget_bias=1), r"needs a forget gate: got forget_bias=1"),
-        (lambda: CausalConv(2, 3, kernel=0), r"at least 1: got d_in=2, d_out=3, kernel=0, dilation=1"),
+        (lambda: CausalConv(2, 3, kernel=0), r"at least 1: got kernel=0"),
         (lambda: CausalConvStack(2, dilations=()), r"at least one layer: got no dilations"),
-        (lambda: receptive_field(2, [1, 0]), r"at least 1: got kernel=2, smallest_dilation=0"),
+        (lambda: receptive_field(2, [1, 0]), r"at least 1: got smallest_dilation=0"),
     ],
 )
 def test_what_cannot_be_built_is_refused(build, message):
