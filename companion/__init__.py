@@ -2,6 +2,6 @@
 
 Import modules by name, for example ``from companion.attention import attention``; importing the package alone loads
 nothing. What is not the library stands apart: ``companion.chapters`` (what the chapters have beside their pages),
-``companion.practice`` and ``companion.explorers`` (the engines of exercises and of interactive figures), and
-``companion.book`` (the tools that make the book, without torch).
+``companion.practice``, ``companion.explorers`` and ``companion.pictures`` (the engines of exercises, of interactive
+figures and of drawn pictures), and ``companion.book`` (the tools that make the book, without torch).
 """

@@ -26,7 +26,8 @@ def functions(tree):
 def can_fail(function, helpers):
     """Say whether a function asserts: itself, or through a helper or a fixture that does.
 
-    `helpers` maps a name to the functions of that name in the same file and in the conftest files above it.
+    `helpers` maps a name to the functions of that name in the same file, in the files of tests that it imports from,
+    and in the conftest files above it.
     """
     seen, todo = set(), [function]
     while todo:
@@ -74,10 +75,17 @@ def conftests(path):
     ]
 
 
+def imported(tree):
+    """The files of tests that a file imports names from."""
+    names = [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]
+    files = [TESTS.parent.joinpath(*name.split(".")).with_suffix(".py") for name in names if name.startswith("tests.")]
+    return [file for file in files if file.exists()]
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(TESTS).as_posix())
 def test_each_test_asserts_something(path):
     tree = parse(path)
-    helpers = by_name(tree, *(parse(conftest) for conftest in conftests(path)))
+    helpers = by_name(tree, *map(parse, [*imported(tree), *conftests(path)]))
     tests = [function for function in functions(tree) if function.name.startswith("test_")]
     assert tests, "a test file without a test"
     assert [test.name for test in tests if not can_fail(test, helpers)] == []

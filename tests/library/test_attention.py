@@ -10,20 +10,11 @@ from hypothesis import strategies as st
 
 from companion.attention import attention, attention_weights
 from companion.masks import causal, padding
+from tests.library.tensors import ROUNDING, close, draw
 
 BATCH, HEADS, T_Q, T_K, D_K, D_V = 2, 3, 5, 7, 11, 13  # all different: a swapped axis cannot pass
-ROUNDING = 1e-12  # float64, numbers of unit size, sums of at most 13 terms: four orders above the unit roundoff
 sizes = st.integers(1, 6)
 seeds = st.integers(0, 2**16)
-
-
-def draw(seed, *shapes):
-    generator = torch.Generator().manual_seed(seed)
-    return [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ROUNDING)
 
 
 # Closed forms

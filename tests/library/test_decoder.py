@@ -10,15 +10,11 @@ from companion.encoder import EncoderLayer
 from companion.masks import causal, padding
 from companion.norm import LayerNorm, RMSNorm
 from companion.positional import ALiBi, RotaryPosition
+from tests.library.tensors import close
 
 BATCH, T, T_K, D, HEADS, FF, LAYERS = 2, 7, 9, 12, 3, 11, 5  # all different, and so is d_k = 4
-ROUNDING = 1e-12  # float64 on numbers of unit size
 NORM_PLACEMENTS = pytest.mark.parametrize("norm_placement", ["post", "pre"])
 CROSS = pytest.mark.parametrize("cross", [False, True], ids=["decoder-only", "with memory"])
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ROUNDING)
 
 
 def redrawn(module, seed):

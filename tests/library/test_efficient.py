@@ -21,21 +21,12 @@ from companion.efficient import (
 )
 from companion.masks import window
 from companion.measure import exponent, peak_bytes
+from tests.library.tensors import close, draw
 
 BATCH, HEADS, T_Q, T_K, D_K, D_V = 2, 3, 5, 7, 11, 13  # all different: a swapped axis cannot pass
-ROUNDING = 1e-12  # float64, numbers of unit size: four orders above the unit roundoff
 sizes = st.integers(1, 9)
 seeds = st.integers(0, 2**16)
 MIB = 2**20
-
-
-def draw(seed, *shapes):
-    generator = torch.Generator().manual_seed(seed)
-    return [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
-
-
-def close(got, want, atol=ROUNDING):
-    torch.testing.assert_close(got, want, rtol=0, atol=atol)
 
 
 def saved_numbers(function, *inputs):
@@ -473,7 +464,7 @@ def test_dtypes_that_differ_or_are_whole_are_refused(form, dtypes):
     "form", [lambda *qkv: tiled_attention(*qkv, causal=True), lambda *qkv: window_attention(*qkv, 3)]
 )
 def test_more_queries_than_keys_are_refused_where_positions_matter(form):
-    with pytest.raises(ValueError, match=r"so t_q <= t_k: got t_q=6 and t_k=5\. Give at least as many keys"):
+    with pytest.raises(ValueError, match=r"so 1 <= t_q <= t_k: got t_q=6 and t_k=5\. Give at least as many keys"):
         form(zeros(6, 4), zeros(5, 4), zeros(5, 3))
 
 

@@ -10,14 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from companion.embedding import TokenEmbedding
+from tests.library.tensors import close
 
 BATCH, T, VOCAB, D_MODEL = 2, 5, 11, 7  # all different: a swapped axis cannot pass
-ROUNDING = 1e-12  # float64, numbers of unit size, sums of at most 11 terms: four orders above the unit roundoff
 shape_checks_off = pytest.mark.usefixtures("shape_checks_off")
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ROUNDING)
 
 
 def drawn(randn, *, scale=True):

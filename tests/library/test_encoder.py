@@ -10,14 +10,10 @@ from companion.encoder import Encoder, EncoderLayer
 from companion.masks import and_masks, causal, padding
 from companion.norm import LayerNorm, RMSNorm
 from companion.positional import ALiBi, RotaryPosition
+from tests.library.tensors import close
 
 BATCH, T, D, HEADS, FF, LAYERS = 2, 7, 12, 3, 11, 5  # all different, and so is d_k = 4
-ROUNDING = 1e-12  # float64 on numbers of unit size
 NORM_PLACEMENTS = pytest.mark.parametrize("norm_placement", ["post", "pre"])
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ROUNDING)
 
 
 def make_layer(seed=0, **options):

@@ -10,18 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from companion.feedforward import ACTIVATIONS, FeedForward, SwiGLU, feed_forward, gelu, gelu_tanh, relu, silu
+from tests.library.tensors import close
 
 BATCH, T, D_MODEL, D_FF = 2, 5, 7, 11  # all different: a swapped axis cannot pass
-ROUNDING = 1e-12  # float64, numbers of unit size, sums of at most 11 terms: four orders above the unit roundoff
 FORMULAS = {"relu": relu, "gelu": gelu, "gelu-tanh": gelu_tanh}
 NAMES = [*FORMULAS, "swiglu"]
 numbers = st.floats(-8, 8)
 shape_checks_off = pytest.mark.usefixtures("shape_checks_off")
 each_activation = pytest.mark.parametrize("function", [relu, gelu, gelu_tanh, silu])
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ROUNDING)
 
 
 def float64(rows):

@@ -14,10 +14,10 @@ from companion.masks import and_masks, causal, padding
 from companion.measure import peak_bytes
 from companion.multihead import KERNELS, MultiHeadAttention, merge_heads, reference, repeat_heads, sdpa, split_heads
 from companion.positional import ALiBi, RotaryPosition, T5Bias, TransformerXLPosition
+from tests.library.tensors import close
 
 BATCH, HEADS, D_K, T_Q, T, D_MEMORY, D_V = 2, 6, 4, 5, 7, 11, 13  # all different: a swapped axis cannot pass
 D_MODEL = 10  # the heads do not divide it: d_k is given
-ROUNDING = 1e-12  # float64, numbers of unit size: three orders above the rounding
 sizes = st.integers(1, 6)
 each_kernel = pytest.mark.parametrize("kernel", list(KERNELS))
 zeros = torch.zeros
@@ -29,10 +29,6 @@ SCHEMES = {
     "t5": lambda: T5Bias(HEADS, buckets=6, max_distance=5, causal=True),
     "transformer-xl": lambda: TransformerXLPosition(HEADS, D_K, D_MODEL),
 }
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ROUNDING)
 
 
 @pytest.fixture

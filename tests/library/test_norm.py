@@ -10,23 +10,14 @@ from hypothesis import strategies as st
 
 from companion.masks import padding
 from companion.norm import LayerNorm, RMSNorm, SequenceBatchNorm, layer_norm, rms_norm
+from tests.library.tensors import close, draw
 
 BATCH, T, D_MODEL = 2, 5, 7  # all different: a swapped axis cannot pass
-ROUNDING = 1e-12  # float64, numbers of unit size, sums of few terms: four orders above the unit roundoff
 sizes = st.integers(1, 6)
 seeds = st.integers(0, 2**16)
 shape_checks_off = pytest.mark.usefixtures("shape_checks_off")
 NORMS = {"layer": (layer_norm, LayerNorm), "rms": (rms_norm, RMSNorm)}
 each_norm = pytest.mark.parametrize(("function", "module"), NORMS.values(), ids=list(NORMS))
-
-
-def draw(seed, *shapes):
-    generator = torch.Generator().manual_seed(seed)
-    return [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ROUNDING)
 
 
 def float64(rows):

@@ -27,16 +27,12 @@ from companion.positional import (
     wavelengths,
 )
 from companion.positional.table import GrowingTable
+from tests.library.tensors import ROUNDING, close
 
-ROUNDING = 1e-12  # float64, numbers of unit size, angles below a thousand: a unit roundoff of 1e-13 at the most
 float64 = partial(sinusoidal, dtype=torch.float64)
 move = partial(rotation, dtype=torch.float64)
 widths = st.integers(1, 8).map(lambda pairs: 2 * pairs)
 offsets = st.integers(-50, 50)
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ROUNDING)
 
 
 # The sinusoidal encoding

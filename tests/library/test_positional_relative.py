@@ -11,19 +11,11 @@ from hypothesis import strategies as st
 from companion.attention import attention_weights
 from companion.masks import causal
 from companion.positional import ALiBi, T5Bias, TransformerXLPosition, alibi_slopes, relative_shift, spread, t5_bucket
+from tests.library.tensors import close, normal
 
 BATCH, HEADS, D_K, D_MODEL = 2, 3, 5, 8  # with the times below all different: a swapped axis cannot pass
-ROUNDING = 1e-12  # float64, numbers of unit size, sums of at most 40 terms: three orders above their rounding
 times = st.integers(1, 6).flatmap(lambda t_q: st.tuples(st.just(t_q), st.integers(t_q, 9)))
 seeds = st.integers(0, 2**16)
-
-
-def draw(seed, *shape):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ROUNDING)
 
 
 def distance(i, j, t_q, t_k):
@@ -48,7 +40,7 @@ def laid_out(t_q, t_k, number):
 @given(sizes=times, leading=st.lists(st.integers(1, 3), max_size=2), seed=seeds)
 def test_the_relative_shift_gives_each_pair_the_number_of_its_distance(sizes, leading, seed):
     t_q, t_k = sizes
-    x = draw(seed, *leading, t_q, t_q + t_k - 1)
+    x = normal(seed)(*leading, t_q, t_q + t_k - 1)
     want = laid_out(t_q, t_k, lambda i, j: x[..., i, column(distance(i, j, t_q, t_k), t_k)].reshape(-1))
     assert torch.equal(relative_shift(x), want.movedim(-1, 0).reshape(*leading, t_q, t_k))
 
@@ -56,7 +48,7 @@ def test_the_relative_shift_gives_each_pair_the_number_of_its_distance(sizes, le
 @given(sizes=times, leading=st.lists(st.integers(1, 3), max_size=2), seed=seeds)
 def test_spread_gives_each_pair_the_number_of_its_distance(sizes, leading, seed):
     t_q, t_k = sizes
-    x = draw(seed, *leading, t_q + t_k - 1)
+    x = normal(seed)(*leading, t_q + t_k - 1)
     want = laid_out(t_q, t_k, lambda i, j: x[..., column(distance(i, j, t_q, t_k), t_k)].reshape(-1))
     assert torch.equal(spread(x, t_q), want.movedim(-1, 0).reshape(*leading, t_q, t_k))
 
@@ -64,7 +56,7 @@ def test_spread_gives_each_pair_the_number_of_its_distance(sizes, leading, seed)
 @given(sizes=times, seed=seeds)
 def test_one_row_of_distances_for_every_query_is_shifted_to_what_spread_gives(sizes, seed):
     t_q, t_k = sizes
-    x = draw(seed, HEADS, t_q + t_k - 1)
+    x = normal(seed)(HEADS, t_q + t_k - 1)
     assert torch.equal(relative_shift(x[:, None].expand(HEADS, t_q, -1)), spread(x, t_q))
 
 
@@ -94,7 +86,7 @@ def test_the_gradient_of_a_layout_is_that_of_finite_differences(randn, layout):
 def scheme_of_unit_size(seed=7):
     scheme = TransformerXLPosition(HEADS, D_K, D_MODEL).double()
     for number, parameter in enumerate(scheme.parameters()):
-        parameter.data = draw(seed + number, *parameter.shape)
+        parameter.data = normal(seed + number)(*parameter.shape)
     return scheme
 
 

@@ -10,22 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from companion.positional import RotaryPosition, angles, rotate, rotation
+from tests.library.tensors import ROUNDING, close, normal
 
-ROUNDING = 1e-12  # float64, numbers of unit size, angles below a thousand: a unit roundoff of 1e-13 at the most
 LAYOUTS = ["half", "interleaved"]
 each_layout = pytest.mark.parametrize("layout", LAYOUTS)
 layouts = st.sampled_from(LAYOUTS)
 pair_counts = st.integers(1, 6)
 positions_ = st.integers(-99, 99)
 seeds = st.integers(0, 2**16)
-
-
-def draw(seed, *shape):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ROUNDING)
 
 
 def channels(layout, pairs):
@@ -35,7 +27,7 @@ def channels(layout, pairs):
 
 @given(layout=layouts, pairs=pair_counts, base=st.sampled_from([10000.0, 500000, 7.0]), seed=seeds, start=positions_)
 def test_each_pair_is_multiplied_by_a_complex_number_of_length_one(layout, pairs, base, seed, start):
-    x = draw(seed, 2, 3, 2 * pairs)
+    x = normal(seed)(2, 3, 2 * pairs)
     got = rotate(x, torch.arange(start, start + 3), base=base, layout=layout)
     for i, (a, b) in enumerate(channels(layout, pairs)):
         for row in range(3):
@@ -55,7 +47,7 @@ def test_the_interleaved_layout_is_torchs_product_of_complex_numbers(randn):
 
 @given(pairs=pair_counts, start=positions_, seed=seeds)
 def test_one_layout_is_the_other_with_the_channels_in_another_order(pairs, start, seed):
-    x, where = draw(seed, 4, 2 * pairs), torch.arange(start, start + 4)
+    x, where = normal(seed)(4, 2 * pairs), torch.arange(start, start + 4)
     order = torch.arange(2 * pairs).unflatten(0, (pairs, 2)).T.flatten()  # 0, 2, 4, ..., then 1, 3, 5, ...
     interleaved = rotate(x, where, layout="interleaved")
     assert torch.equal(rotate(x[:, order], where, layout="half"), interleaved[:, order])
@@ -64,7 +56,7 @@ def test_one_layout_is_the_other_with_the_channels_in_another_order(pairs, start
 
 @given(layout=layouts, pairs=pair_counts, i=positions_, j=positions_, shift=positions_, seed=seeds)
 def test_the_score_of_a_query_and_a_key_depends_on_their_distance_only(layout, pairs, i, j, shift, seed):
-    query, key = draw(seed, 2, 1, 2 * pairs)
+    query, key = normal(seed)(2, 1, 2 * pairs)
 
     def score(at_query, at_key):
         turned = [rotate(x, torch.tensor([at]), layout=layout) for x, at in ((query, at_query), (key, at_key))]
@@ -76,7 +68,7 @@ def test_the_score_of_a_query_and_a_key_depends_on_their_distance_only(layout, p
 
 @given(layout=layouts, pairs=pair_counts, position=positions_, seed=seeds)
 def test_a_rotation_keeps_lengths_and_is_undone_by_the_opposite_one(layout, pairs, position, seed):
-    x = draw(seed, 3, 2 * pairs)
+    x = normal(seed)(3, 2 * pairs)
     turned = rotate(x, torch.full((3,), position), layout=layout)
     close(turned.norm(dim=-1), x.norm(dim=-1))
     close(rotate(turned, torch.full((3,), -position), layout=layout), x)
@@ -85,7 +77,7 @@ def test_a_rotation_keeps_lengths_and_is_undone_by_the_opposite_one(layout, pair
 @given(pairs=pair_counts, position=positions_, seed=seeds)
 def test_it_is_the_matrix_that_moves_sinusoidal_encodings_transposed(pairs, position, seed):
     """A pair of an encoding is (sine, cosine), the other way round than real and imaginary part."""
-    x = draw(seed, 3, 2 * pairs)
+    x = normal(seed)(3, 2 * pairs)
     matrix = rotation(position, 2 * pairs, dtype=torch.float64)
     close(rotate(x, torch.full((3,), position), layout="interleaved"), x @ matrix.T)
 

@@ -22,10 +22,10 @@ from companion.recurrent import (
     receptive_field,
     scan_passes,
 )
+from tests.library.tensors import close, fill, normal
 
 BATCH, T, D_IN, D_HIDDEN = 2, 7, 3, 5  # all different: a swapped axis cannot pass
 LENGTHS = [4, 7]
-ROUNDING = 1e-12  # float64, numbers of unit size, some hundred operations: three orders above the rounding
 CELLS = {
     "tanh": lambda d_in=D_IN, d=D_HIDDEN: ElmanCell(d_in, d),
     "relu": lambda d_in=D_IN, d=D_HIDDEN: ElmanCell(d_in, d, activation="relu"),
@@ -38,18 +38,6 @@ each_cell = pytest.mark.parametrize("kind", CELLS)
 each_direction = pytest.mark.parametrize("reverse", [False, True], ids=["ahead", "back"])
 shape_checks_off = pytest.mark.usefixtures("shape_checks_off")
 seeds = st.integers(0, 2**16)
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ROUNDING)
-
-
-def fill(module, seed=0):
-    """Give every parameter numbers of unit size in float64."""
-    generator = torch.Generator().manual_seed(seed)
-    for parameter in module.double().parameters():
-        parameter.data = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-    return module
 
 
 def double(*numbers):
@@ -267,7 +255,7 @@ def test_what_stands_in_the_padding_has_no_influence_not_even_nan(randn, kind, r
 
 @given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4), extra=st.integers(0, 3), seed=seeds)
 def test_more_padding_changes_nothing(lengths, extra, seed):
-    layer = BidirectionalRNN(fill(GRUCell(2, 3), 1), fill(ElmanCell(2, 4), 2))
+    layer = BidirectionalRNN(fill(GRUCell(2, 3), normal(1)), fill(ElmanCell(2, 4), normal(2)))
     generator = torch.Generator().manual_seed(seed)
     t = max(lengths)
     x = torch.randn(len(lengths), t + extra, 2, generator=generator, dtype=torch.float64)
@@ -296,7 +284,7 @@ def influence(layer, x):
 @each_cell
 def test_one_direction_sees_the_past_the_other_the_future_and_both_see_all(randn, kind):
     x = randn(1, T, D_IN) / 8  # small, so that no ReLU is silent at every step
-    cells = [fill(CELLS[kind](), seed) for seed in (1, 2)]
+    cells = [fill(CELLS[kind](), normal(seed)) for seed in (1, 2)]
     for cell in cells:
         cell.w_x.bias.data += 1
     past = torch.ones(T, T, dtype=torch.bool).tril()
@@ -314,7 +302,7 @@ def test_a_first_output_reacts_to_the_last_token_only_where_both_directions_are_
     other[0, -1] += 1
     one, both = (
         RNN(fill(LSTMCell(D_IN, D_HIDDEN))),
-        BidirectionalRNN(fill(LSTMCell(D_IN, D_HIDDEN), 1), fill(LSTMCell(D_IN, D_HIDDEN), 2)),
+        BidirectionalRNN(fill(LSTMCell(D_IN, D_HIDDEN), normal(1)), fill(LSTMCell(D_IN, D_HIDDEN), normal(2))),
     )
     assert torch.equal(one(x)[0][:, 0], one(other)[0][:, 0])
     assert (both(x)[0][:, 0] - both(other)[0][:, 0]).abs().max() > 1e-4
@@ -393,7 +381,7 @@ def test_a_convolution_by_hand():
 
 @given(kernel=st.integers(1, 3), dilations=st.lists(st.integers(1, 3), min_size=1, max_size=3), seed=seeds)
 def test_the_last_output_depends_on_exactly_the_receptive_field(kernel, dilations, seed):
-    stack = fill(CausalConvStack(2, kernel=kernel, dilations=dilations), seed)
+    stack = fill(CausalConvStack(2, kernel=kernel, dilations=dilations), normal(seed))
     for parameter in stack.parameters():
         parameter.data /= 4  # no tanh so flat that its slope underflows
     reach = receptive_field(kernel, dilations)

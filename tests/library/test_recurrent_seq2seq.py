@@ -18,12 +18,12 @@ from companion.recurrent import (
     additive_scores,
     distribution,
 )
+from tests.library.tensors import close, fill, normal
 
 SOURCE_VOCAB, TARGET_VOCAB, D_EMBED, D_HIDDEN = 13, 9, 4, 6  # all different: a swapped axis cannot pass
 BATCH, T_Q, T_K = 2, 3, 5
 SOURCE, LENGTHS = torch.tensor([[3, 12, 5, 5, 7], [1, 2, 9, 0, 0]]), [5, 3]
 TARGET = torch.tensor([[1, 7, 4], [1, 3, 8]])
-ROUNDING = 1e-12  # float64, numbers of unit size, some hundred operations: three orders above the rounding
 FIXED = {
     f"fixed {cell}": lambda cell=cell, **more: FixedVectorSeq2Seq(
         SOURCE_VOCAB, TARGET_VOCAB, D_EMBED, D_HIDDEN, cell=cell, **more
@@ -40,18 +40,6 @@ MODELS = FIXED | ALIGNED
 each_model = pytest.mark.parametrize("name", MODELS)
 each_aligned = pytest.mark.parametrize("name", ALIGNED)
 shape_checks_off = pytest.mark.usefixtures("shape_checks_off")
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ROUNDING)
-
-
-def fill(module, seed=0):
-    """Give every parameter numbers of unit size in float64."""
-    generator = torch.Generator().manual_seed(seed)
-    for parameter in module.double().parameters():
-        parameter.data = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-    return module
 
 
 # Attention
@@ -203,7 +191,7 @@ def test_the_direction_of_a_fixed_vector_model_is_that_of_its_encoder():
 @each_model
 def test_decoding_takes_the_likeliest_token_at_each_step(name):
     """Fed back what it wrote, the model finds each token the likeliest in its place."""
-    model = fill(MODELS[name](), seed=3)
+    model = fill(MODELS[name](), normal(3))
     written = model.decode(SOURCE, start=1, end=0, max_len=6, source_lengths=LENGTHS)
     fed = torch.cat([torch.ones(BATCH, 1, dtype=torch.long), written[:, :-1]], dim=1)
     likeliest = model(SOURCE, fed, source_lengths=LENGTHS).argmax(dim=-1)
@@ -243,7 +231,7 @@ def test_a_finished_row_repeats_the_end_until_all_have_ended(name, script, max_l
 
 @each_model
 def test_decoding_a_padded_batch_equals_single_runs(name):
-    model = fill(MODELS[name](), seed=5)
+    model = fill(MODELS[name](), normal(5))
     together = model.decode(SOURCE, start=1, end=0, max_len=4, source_lengths=LENGTHS)
     for b, length in enumerate(LENGTHS):
         single = model.decode(SOURCE[b : b + 1, :length], start=1, end=0, max_len=4)[0]
@@ -347,8 +335,8 @@ def test_projections_that_do_not_fit_are_refused(query, key, v, message):
         (lambda: MultiplicativeAttention(3, 4, score="dot"), r"equal widths: got d_query=3 and d_key=4"),
         (lambda: MultiplicativeAttention(3, 4, score="concat"), r"'dot' or 'general': got 'concat'"),
         (lambda: AttentionSeq2Seq(5, 5, 4, 6, attention="dots"), r"'additive', 'dot' or 'general': got 'dots'"),
-        (lambda: AttentionSeq2Seq(5, 0, 4, 6), r"got source_vocab=5, target_vocab=0, d_embed=4, d_hidden=6"),
-        (lambda: FixedVectorSeq2Seq(5, 5, 4, 0), r"got source_vocab=5, target_vocab=5, d_embed=4, d_hidden=0"),
+        (lambda: AttentionSeq2Seq(5, 0, 4, 6), r"least 1: got target_vocab=0"),
+        (lambda: FixedVectorSeq2Seq(5, 5, 4, 0), r"least 1: got d_hidden=0"),
         (lambda: FixedVectorSeq2Seq(5, 5, 4, 6, cell="rnn"), r"one of \['elman', 'gru', 'lstm'\]: got 'rnn'"),
     ],
 )

@@ -17,13 +17,9 @@ from companion.training import (
     summed_loss,
     token_losses,
 )
+from tests.library.tensors import ROUNDING, close
 
 BATCH, T, VOCAB = 3, 5, 7  # all different: a swapped axis cannot pass
-ROUNDING = 1e-12  # float64, numbers of unit size
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ROUNDING)
 
 
 def draw(seed=0, batch=BATCH, t=T):

@@ -11,10 +11,10 @@ from companion.decoder import DecoderLayer
 from companion.norm import LayerNorm, RMSNorm
 from companion.positional import ALiBi, Learned, RotaryPosition, Sinusoidal, T5Bias, TransformerXLPosition, sinusoidal
 from companion.transformer import DecoderOnly, EncoderOnly, Transformer, shift_right
+from tests.library.tensors import close
 
 BATCH, T, T_K, VOCAB, TARGET_VOCAB = 3, 7, 9, 17, 19  # all different, as are the sizes below
 SIZES = {"vocab": VOCAB, "d_model": 12, "n_layers": 2, "n_heads": 6, "d_ff": 11, "dropout": 0, "max_len": 10}
-ROUNDING = 1e-12  # float64 on numbers of unit size
 SCHEMES = ["none", "sinusoidal", "learned", "rope", "alibi", "t5", "transformer-xl"]
 LENGTHS, SOURCE_LENGTHS = [T, 4, 1], [T_K, 2, 5]
 each_scheme = pytest.mark.parametrize("position", SCHEMES)
@@ -39,10 +39,6 @@ def make(model, seed=0, **changes):
 
 def draw(t, vocab=VOCAB, seed=1):
     return torch.randint(vocab, (BATCH, t), generator=torch.Generator().manual_seed(seed))
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ROUNDING)
 
 
 # Sizes, counted without storing a number

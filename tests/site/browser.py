@@ -6,6 +6,7 @@ import math
 import re
 from pathlib import Path
 
+import pytest
 import torch
 
 TOOLS = Path(__file__).with_name("tools.js").read_text("utf8")
@@ -14,6 +15,15 @@ CELLS = """(root, name) => [...root.querySelectorAll(`[data-matrix="${name}"] .e
   return [cell.getAttribute("aria-label"), root.querySelector(".ex-digits").textContent,
     root.querySelector(".ex-readout").textContent, root.querySelector(".ex-side")?.textContent];
 })"""
+
+
+def tab_to(page, selector, limit=500):
+    """Press the tab key until an element is reached."""
+    for _ in range(limit):
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            return
+        page.keyboard.press("Tab")
+    pytest.fail(f"the tab key does not reach {selector}")
 
 
 def figures(page, settle, place="page"):

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.site.accessibility import axe_faults
+from tests.site.browser import tab_to
 
 pytestmark = pytest.mark.browser
 PLACE = "book/interview/progress.html"
@@ -60,14 +61,6 @@ def give(page, data, name="mine.json"):
     )
     page.wait_for_function("said => said.textContent", arg=said.element_handle())
     return said.inner_text()
-
-
-def tab_to(page, selector, limit=400):
-    for _ in range(limit):
-        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
-            return
-        page.keyboard.press("Tab")
-    pytest.fail(f"the tab key does not reach {selector}")
 
 
 # ---- As it is built

@@ -12,6 +12,7 @@ from bs4 import BeautifulSoup
 
 from companion.book.quiz import read_quiz
 from tests.site.accessibility import axe_faults
+from tests.site.browser import tab_to
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
@@ -82,15 +83,6 @@ def still(browser, server, settle):
     """One page for all tests that change nothing on it."""
     with pages_of(browser, server, settle) as go:
         yield go()
-
-
-def tab_to(page, selector, limit=500):
-    """Press the tab key until an element is reached."""
-    for _ in range(limit):
-        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
-            return
-        page.keyboard.press("Tab")
-    pytest.fail(f"the tab key does not reach {selector}")
 
 
 def focus_text(page):

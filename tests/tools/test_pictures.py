@@ -291,6 +291,19 @@ def test_a_function_that_draws_one_layout_becomes_a_picture_of_both():
     assert squares.__doc__ == "Draw squares."
 
 
+def test_the_example_of_the_readme_draws_a_picture_by_the_rules():
+    (code,) = re.findall(
+        r"```python\n(.*?)```", (Path(drawing.__file__).parent / "README.md").read_text("utf8"), re.DOTALL
+    )
+    names = {"picture": picture, "Canvas": Canvas}
+    exec(code, names)
+    drawn = names["two_words"](weight=0.2)
+    for canvas in (drawn.wide, drawn.narrow):
+        texts, points = read(canvas.svg())
+        assert [text.said for text in texts] == ["cat", "sat", "0.2"]
+        assert not any(text.holds(point) for text in texts for point in points)
+
+
 def test_a_formula_has_letters_in_italics_and_signs_above_and_below():
     canvas = blank()
     canvas.text(8, 8, "a < $d_{kk}^2$ x")

@@ -17,6 +17,10 @@ FACTORS = {"1": 0.0, "1/√d_k": -0.5, "1/d_k": -1.0}
 def lookup_batch(generator: torch.Generator, batch: int = 64) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Draw lookups: 16 of 32 symbols with a class each; one of them is asked for, and its class is wanted.
 
+    Args:
+        generator: of the draws.
+        batch: number of lookups.
+
     Returns:
         The symbols shown ``(batch, 16)``, their classes as one-hot rows ``(batch, 16, 8)``, the symbol asked for and
         the class wanted, both ``(batch,)``.
@@ -28,7 +32,7 @@ def lookup_batch(generator: torch.Generator, batch: int = 64) -> tuple[Tensor, T
 
 
 def lookup_loss(seed: int, d_k: int, factor: str, rate: float, steps: int = 2000) -> float:
-    """Train the projections of one head to look a symbol up; return the mean loss of the last 50 steps, in nats.
+    """Train the projections of one head to look a symbol up.
 
     Symbols are fixed vectors of 64 features with variance 1, and the values are the one-hot classes, so that the output
     is itself a distribution. Queries and keys have variance 1 at first. Guessing has a loss of ln 8 = 2.08.
@@ -39,6 +43,9 @@ def lookup_loss(seed: int, d_k: int, factor: str, rate: float, steps: int = 2000
         factor: what multiplies a score, one of ``FACTORS``.
         rate: learning rate of Adam.
         steps: of 64 lookups each.
+
+    Returns:
+        The mean loss of the last 50 steps, in nats.
     """
     generator, scale = torch.Generator().manual_seed(seed), d_k ** FACTORS[factor]
     symbols = torch.randn(SYMBOLS, FEATURES, generator=generator)

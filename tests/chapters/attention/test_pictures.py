@@ -65,8 +65,14 @@ def test_the_four_masks_are_those_of_the_package(wide):
 
 def test_in_every_use_each_query_asks_the_keys_that_it_may():
     svg = pictures.three_uses().wide.svg()
-    arrows = re.findall(r'<path d="M([\d.]+) [\d.]+L[\d.]+ [\d.]+" class="f-line f-(?:muted|attention)', svg)
-    assert [sum(64 + 224 * k - 20 < float(x) < 64 + 224 * k + 200 for x in arrows) for k in range(3)] == [9, 6, 6]
+    arrows = re.findall(r'<path d="M([\d.]+) [\d.]+L([\d.]+) [\d.]+" class="f-line f-(?:muted|attention)', svg)
+    found = [[], [], []]
+    for start, end in arrows:
+        panel, across = divmod(float(start) - 64, 224)
+        first = 34 * (panel == 2)  # two words above three stand in the middle
+        found[int(panel)].append((round((across - 28 - first) / 68), round((float(end) - 64 - 224 * panel - 28) / 68)))
+    pairs = [(i, j) for i in range(3) for j in range(3)]
+    assert found == [pairs, [(i, j) for i, j in pairs if causal(3)[i, j]], pairs[:6]]
 
 
 @pytest.mark.parametrize("d_k", [scale.D_K, 16])

@@ -14,20 +14,13 @@ from companion.masks import causal, padding
 from companion.norm import LayerNorm
 from companion.positional import sinusoidal
 from companion.transformer import Transformer
+from tests.library.tensors import redraw
 
 BATCH, T, T_K, D, HEADS, FF, LAYERS = 2, 7, 9, 12, 3, 11, 5  # all different, and so is d_k = 4
 EPS = 1e-3  # neither side's default, and large enough to be seen
 ATOL = 1e-12  # float64 on numbers of unit size: four orders above the rounding
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu-tanh": partial(F.gelu, approximate="tanh")}
 LENGTHS = [T_K, T_K - 4]
-
-
-def redraw(module, randn):
-    """Give each linear map weights that keep numbers at unit size, and every other parameter numbers of unit size."""
-    with torch.no_grad():
-        for parameter in module.parameters():
-            scale = parameter.shape[-1] ** -0.5 if parameter.ndim == 2 else 1.0
-            parameter.copy_(randn(*parameter.shape) * scale)
 
 
 def attention_pairs(theirs, ours):

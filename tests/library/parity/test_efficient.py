@@ -8,6 +8,7 @@ from companion.attention import attention
 from companion.efficient import linear_attention, linear_attention_recurrent, tiled_attention, window_attention
 from companion.masks import and_masks, window
 from companion.masks import causal as causal_mask
+from tests.library.tensors import value_and_gradients
 
 BATCH, HEADS, T_Q, T_K, D_K, D_V = 2, 3, 5, 7, 11, 13  # all different: a swapped axis cannot pass
 ATOL = 1e-12  # float64 on numbers of unit size: four orders above the rounding, ten below a missing scale
@@ -42,11 +43,6 @@ def assert_parity(ours, theirs, inputs, upstream):
         strict=True,
     ):
         torch.testing.assert_close(got, want, rtol=0, atol=ATOL, msg=lambda text, name=name: f"{name}: {text}")
-
-
-def value_and_gradients(function, inputs, upstream):
-    output = function(*inputs)
-    return output, *torch.autograd.grad(output, inputs, upstream)
 
 
 # Tiled

@@ -10,20 +10,13 @@ from torch import nn
 from companion.encoder import Encoder, EncoderLayer
 from companion.masks import and_masks, causal, padding
 from companion.norm import LayerNorm
+from tests.library.tensors import redraw
 
 BATCH, T, D, HEADS, FF, LAYERS = 2, 7, 15, 3, 11, 4  # all different, and so is d_k = 5
 EPS = 1e-3  # neither side's default, and large enough to be seen
 ATOL = 1e-12  # float64 on numbers of unit size: four orders above the rounding
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu-tanh": partial(F.gelu, approximate="tanh")}
 MASKS = ["none", "causal", "padding", "both"]
-
-
-def redraw(module, randn):
-    """Give each linear map weights that keep numbers at unit size, and every other parameter numbers of unit size."""
-    with torch.no_grad():
-        for parameter in module.parameters():
-            scale = parameter.shape[-1] ** -0.5 if parameter.ndim == 2 else 1.0
-            parameter.copy_(randn(*parameter.shape) * scale)
 
 
 def pairs(theirs, ours):

@@ -9,17 +9,10 @@ from transformers.models.gpt2.modeling_gpt2 import GPT2MLP
 from transformers.models.llama.modeling_llama import LlamaMLP
 
 from companion.feedforward import FeedForward, SwiGLU, gelu, gelu_tanh, relu, silu
+from tests.library.tensors import fill
 
 BATCH, T, D_MODEL, D_FF = 2, 5, 7, 11  # all different: a swapped axis cannot pass
 ATOL = 1e-12  # float64, unit weights: products of two layers are below 100, still two orders above their rounding
-
-
-def fill(module, randn):
-    module = module.double().eval()
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.copy_(randn(*parameter.shape))
-    return module
 
 
 def assert_same(got, want, inputs, other_inputs, upstream):
@@ -71,7 +64,7 @@ def test_an_activation_in_low_precision_agrees_with_torch_to_its_rounding(randn,
 def test_a_network_equals_two_linear_layers_of_torch(randn, name, bias):
     activation = {"relu": nn.ReLU(), "gelu": nn.GELU(), "gelu-tanh": nn.GELU(approximate="tanh")}[name]
     theirs = nn.Sequential(nn.Linear(D_MODEL, D_FF, bias=bias), activation, nn.Linear(D_FF, D_MODEL, bias=bias))
-    ours, theirs = fill(FeedForward(D_MODEL, D_FF, activation=name, bias=bias), randn), theirs.double()
+    ours, theirs = fill(FeedForward(D_MODEL, D_FF, activation=name, bias=bias).eval(), randn), theirs.double()
     ours.w_1.load_state_dict(theirs[0].state_dict())
     ours.w_2.load_state_dict(theirs[2].state_dict())
     one, other = twins(randn(BATCH, T, D_MODEL))
@@ -81,7 +74,7 @@ def test_a_network_equals_two_linear_layers_of_torch(randn, name, bias):
 
 def test_a_network_equals_that_of_gpt_2(randn):
     config = GPT2Config(n_embd=D_MODEL, n_head=1, resid_pdrop=0.0)
-    theirs = fill(GPT2MLP(D_FF, config), randn)
+    theirs = fill(GPT2MLP(D_FF, config).eval(), randn)
     ours = FeedForward(D_MODEL, D_FF, activation="gelu-tanh").double()
     with torch.no_grad():
         for layer, source in ((ours.w_1, theirs.c_fc), (ours.w_2, theirs.c_proj)):
@@ -95,7 +88,8 @@ def test_a_network_equals_that_of_gpt_2(randn):
 
 def test_a_gated_network_equals_that_of_llama(randn):
     theirs = fill(
-        LlamaMLP(LlamaConfig(hidden_size=D_MODEL, intermediate_size=D_FF, num_attention_heads=1, head_dim=2)), randn
+        LlamaMLP(LlamaConfig(hidden_size=D_MODEL, intermediate_size=D_FF, num_attention_heads=1, head_dim=2)).eval(),
+        randn,
     )
     ours = SwiGLU(D_MODEL, D_FF).double()
     pairs = [(ours.w_gate, theirs.gate_proj), (ours.w_up, theirs.up_proj), (ours.w_down, theirs.down_proj)]
@@ -110,7 +104,7 @@ def test_a_gated_network_equals_that_of_llama(randn):
 @pytest.mark.parametrize("bias", [True, False])
 def test_a_gated_network_equals_its_formula_in_float64(randn, bias):
     """Shazeer (2020), Eq. (6), written with einsum and an explicit exponential, biases as in nn.Linear."""
-    ours = fill(SwiGLU(D_MODEL, D_FF, bias=bias), randn)
+    ours = fill(SwiGLU(D_MODEL, D_FF, bias=bias).eval(), randn)
     weights = [parameter.detach().clone().requires_grad_() for parameter in ours.parameters()]
     one, other = twins(randn(BATCH, T, D_MODEL))
     gate, up, down = weights[::2] if bias else weights

@@ -9,28 +9,16 @@ from companion.attention import attention, attention_weights
 from companion.masks import and_masks, causal, padding
 from companion.multihead import KERNELS, MultiHeadAttention, merge_heads, reference, sdpa, split_heads
 from companion.positional import ALiBi, RotaryPosition, T5Bias, TransformerXLPosition
+from tests.library.tensors import close, redraw
 
 BATCH, HEADS, D_K, T_Q, T_K, D_MEMORY, D_V = 2, 3, 4, 5, 7, 11, 13  # all different: a swapped axis cannot pass
 D_MODEL = HEADS * D_K
-ATOL = 1e-12  # float64 on numbers of unit size: three orders above the rounding, ten below a missing scale
 each_kernel = pytest.mark.parametrize("kernel", list(KERNELS))
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ATOL)
 
 
 def all_close(got, want):
     for ours, theirs in zip(got, want, strict=True):
         close(ours, theirs)
-
-
-def redraw(layer, randn):
-    """Give every weight unit-size outputs and every bias unit size; the small default weights would hide faults."""
-    with torch.no_grad():
-        for parameter in layer.parameters():
-            parameter.copy_(randn(*parameter.shape) / (parameter.shape[-1] ** 0.5 if parameter.ndim > 1 else 1.0))
-    return layer
 
 
 def legal_masks(t_q, t_k):
@@ -166,7 +154,7 @@ def draw_kernel_mask(random_mask, shape, empty_row):
     return mask
 
 
-def value_and_gradients(output, inputs, upstream):
+def with_gradients(output, inputs, upstream):
     return [output, *torch.autograd.grad(output, inputs, upstream)]
 
 
@@ -189,7 +177,7 @@ def test_a_kernel_equals_torchs_function(randn, random_mask, kernel, n_heads, n_
     mask = draw_kernel_mask(random_mask, shape, empty_row)
     want = F.scaled_dot_product_attention(*inputs, attn_mask=mask, enable_gqa=n_heads != n_kv_heads)
     got = KERNELS[kernel](*inputs, mask)
-    all_close(value_and_gradients(got, inputs, upstream), value_and_gradients(want, inputs, upstream))
+    all_close(with_gradients(got, inputs, upstream), with_gradients(want, inputs, upstream))
 
 
 @pytest.mark.parametrize(("n_heads", "n_kv_heads"), SHARED)
@@ -201,8 +189,7 @@ def test_the_sdpa_kernel_equals_the_reference(randn, random_mask, n_heads, n_kv_
     mask, added = draw_kernel_mask(random_mask, shape, True), [] if bias is None else [randn(*bias, requires_grad=True)]
     options = {"bias": added[0] if added else None, "causal": is_causal}
     got, want = (
-        value_and_gradients(kernel(*inputs, mask, **options), [*inputs, *added], upstream)
-        for kernel in (sdpa, reference)
+        with_gradients(kernel(*inputs, mask, **options), [*inputs, *added], upstream) for kernel in (sdpa, reference)
     )
     all_close(got, want)
 
@@ -214,7 +201,7 @@ def test_causal_equals_is_causal_where_there_are_as_many_queries_as_keys(randn, 
     grouped = n_heads != n_kv_heads
     want = F.scaled_dot_product_attention(*inputs, is_causal=True, enable_gqa=grouped)
     got = KERNELS[kernel](*inputs, causal=True)
-    all_close(value_and_gradients(got, inputs, upstream), value_and_gradients(want, inputs, upstream))
+    all_close(with_gradients(got, inputs, upstream), with_gradients(want, inputs, upstream))
 
 
 # The layer's variants, each against the layer or the formula
@@ -286,8 +273,7 @@ def test_with_a_position_scheme_both_kernels_agree(randn, random_mask, scheme, n
     x, upstream = randn(BATCH, T_K, D_MODEL, requires_grad=True), randn(BATCH, T_K, D_MODEL)
     mask = None if shape is None else random_mask(*shape)
     got, want = (
-        value_and_gradients(layer(x, mask=mask, causal=is_causal), [x, *layer.parameters()], upstream)
-        for layer in layers
+        with_gradients(layer(x, mask=mask, causal=is_causal), [x, *layer.parameters()], upstream) for layer in layers
     )
     all_close(got, want)
 
@@ -343,8 +329,8 @@ def test_one_head_without_projections_is_our_attention(bare, inputs, random_mask
     output, weights = bare(*inputs, attn_mask=None if mask is None else ~mask)  # True = hide
     close(attention_weights(*inputs[:2], mask), weights)
     upstream = randn(BATCH, T_Q, D_MEMORY)
-    ours = value_and_gradients(attention(*inputs, mask), inputs, upstream)
-    all_close(ours, value_and_gradients(output, inputs, upstream))
+    ours = with_gradients(attention(*inputs, mask), inputs, upstream)
+    all_close(ours, with_gradients(output, inputs, upstream))
 
 
 def test_a_key_padding_mask_is_the_negation_of_our_padding(bare, inputs):

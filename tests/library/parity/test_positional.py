@@ -25,14 +25,10 @@ from companion.positional import (
     rotate,
     t5_bucket,
 )
+from tests.library.tensors import ROUNDING, close
 
 BATCH, HEADS, T_Q, T_K, D_K, D_MODEL = 2, 3, 5, 7, 11, 14  # all different: a swapped axis cannot pass
-ATOL = 1e-12  # float64 on numbers of unit size: three orders above the rounding
 EPS = torch.finfo(torch.float32).eps
-
-
-def close(got, want, atol=ATOL):
-    torch.testing.assert_close(got, want, rtol=0, atol=atol)
 
 
 def test_learned_positions_are_an_embedding_of_the_position(randn):
@@ -194,4 +190,4 @@ def test_the_attention_and_its_gradients_are_those_of_xlnet(randn, hidden, t_q, 
     grads = torch.autograd.grad(got, [*wrt, ours.u, ours.v], upstream)
     expected = torch.autograd.grad(want, [*wrt, theirs.r_w_bias, theirs.r_r_bias], upstream)
     for name, one, other in zip(("query", "key", "value", "w_r", "u", "v"), grads, expected, strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=ATOL, msg=lambda text, name=name: f"{name}: {text}")
+        torch.testing.assert_close(one, other, rtol=0, atol=ROUNDING, msg=lambda text, name=name: f"{name}: {text}")

@@ -7,10 +7,10 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from companion.recurrent import RNN, BidirectionalRNN, CausalConv, CausalConvStack, ElmanCell, GRUCell, LSTMCell
+from tests.library.tensors import close
 
 BATCH, T, D_IN, D_HIDDEN = 3, 7, 5, 2  # all different: a swapped axis cannot pass
 LENGTHS = [4, 7, 1]  # unsorted; one sequence fills the batch, and one is a single token
-ATOL = 1e-12  # float64 on numbers of unit size: four orders above the rounding, ten below a missing bias
 KINDS = {
     "tanh": (lambda: ElmanCell(D_IN, D_HIDDEN), lambda **more: nn.RNN(D_IN, D_HIDDEN, **more)),
     "relu": (
@@ -22,10 +22,6 @@ KINDS = {
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
 each_length = pytest.mark.parametrize("lengths", [None, LENGTHS], ids=["full", "padded"])
-
-
-def close(got, want, name=""):
-    torch.testing.assert_close(got, want, rtol=0, atol=ATOL, msg=lambda text: f"{name}: {text}")
 
 
 def build_torch(kind, randn, **more):

@@ -6,26 +6,15 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from companion.recurrent import AdditiveAttention, AttentionSeq2Seq, FixedVectorSeq2Seq, MultiplicativeAttention
+from tests.library.tensors import close, fill
 
 BATCH, T_Q, T_K, D_QUERY, D_KEY, D_ALIGN = 2, 3, 5, 7, 11, 4  # all different: a swapped axis cannot pass
 SOURCE_VOCAB, TARGET_VOCAB, D_EMBED, D_HIDDEN = 13, 8, 4, 6
 SOURCE = torch.tensor([[3, 12, 5, 5, 7], [1, 2, 9, 0, 0]])
 TARGET = torch.tensor([[1, 7, 4], [1, 3, 3]])
 LENGTHS = [5, 3]
-ATOL = 1e-12  # float64 on numbers of unit size: four orders above the rounding
 each_mask = pytest.mark.parametrize("shape", [None, (T_Q, T_K), (1, T_K), (BATCH, 1, T_K), (BATCH, T_Q, T_K)], ids=str)
 each_length = pytest.mark.parametrize("lengths", [None, LENGTHS], ids=["full", "padded"])
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ATOL)
-
-
-def fill(module, randn, size=1.0):
-    module.double()
-    for parameter in module.parameters():
-        parameter.data = randn(*parameter.shape) * size
-    return module
 
 
 def softmax_by_hand(numbers):

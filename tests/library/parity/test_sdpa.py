@@ -6,6 +6,7 @@ import torch.nn.functional as F
 
 from companion.attention import attention, attention_weights
 from companion.masks import causal
+from tests.library.tensors import value_and_gradients
 
 BATCH, HEADS, T_Q, T_K, D_K, D_V = 2, 3, 5, 7, 11, 13  # all different: a swapped axis cannot pass
 ATOL = 1e-12  # float64 on numbers of unit size: four orders above the rounding, ten below a missing scale
@@ -32,11 +33,6 @@ CASES = [(leading, shape) for leading, shapes in MASKS.items() for shape in shap
 def draw_inputs(randn, leading, t_q=T_Q):
     shapes = (t_q, D_K), (T_K, D_K), (T_K, D_V)
     return [randn(*leading, *shape, requires_grad=True) for shape in shapes]
-
-
-def value_and_gradients(function, inputs, upstream):
-    output = function(*inputs)
-    return output, *torch.autograd.grad(output, inputs, upstream)
 
 
 def assert_parity(ours, theirs, inputs, upstream):

@@ -25,14 +25,10 @@ from companion.training import (
     warmup_schedule,
 )
 from companion.transformer import Transformer, shift_right
+from tests.library.tensors import ROUNDING, close
 
 BATCH, T, VOCAB = 3, 5, 7  # all different: a swapped axis cannot pass
-ATOL = 1e-12  # float64 on numbers of unit size: four orders above the rounding
 PADDINGS = [None, -100, 0, 6]
-
-
-def close(got, want):
-    torch.testing.assert_close(got, want, rtol=0, atol=ATOL)
 
 
 def draw_targets(padding):
@@ -142,14 +138,14 @@ def test_without_a_warm_up_the_cosine_is_that_of_torch():
     theirs = rates_of(scheduler, optimizer, 14)
     ours = [cosine_schedule(step, peak=0.7, warmup=0, total=13, floor=0.2) for step in range(1, 14)]
     assert theirs[0] == 0.7
-    assert ours == pytest.approx(theirs[1:], rel=0, abs=ATOL)  # theirs is a recursion, with its own rounding
+    assert ours == pytest.approx(theirs[1:], rel=0, abs=ROUNDING)  # theirs is a recursion, with its own rounding
 
 
 def test_the_cosine_with_warm_up_is_that_of_transformers():
     optimizer = new_optimizer(0.7)
     theirs = rates_of(get_cosine_schedule_with_warmup(optimizer, 5, 17), optimizer, 18)
     ours = [cosine_schedule(step, peak=0.7, warmup=5, total=17) for step in range(1, 18)]
-    assert ours == pytest.approx(theirs[1:], rel=0, abs=ATOL)
+    assert ours == pytest.approx(theirs[1:], rel=0, abs=ROUNDING)
 
 
 def test_two_steps_of_the_papers_adam_by_hand(randn):
@@ -226,8 +222,8 @@ def test_a_run_equals_a_loop_written_with_torchs_own_parts():
         optimizer.step()
         scheduler.step()
     assert min(norms) > 0.5  # every step was clipped
-    assert history.loss == pytest.approx(losses, rel=0, abs=ATOL)
-    assert history.gradient_norm == pytest.approx(norms, rel=0, abs=ATOL)
+    assert history.loss == pytest.approx(losses, rel=0, abs=ROUNDING)
+    assert history.gradient_norm == pytest.approx(norms, rel=0, abs=ROUNDING)
     assert history.learning_rate == pytest.approx(rates, rel=1e-15)
     for ours, theirs in zip(trainer.model.parameters(), model.parameters(), strict=True):
         close(ours, theirs)
@@ -246,8 +242,8 @@ def test_accumulated_gradients_equal_those_of_the_big_batch():
     assert len(set(tokens)) > 1
     for got, want in zip(gradients_after_one_step(small), gradients_after_one_step(big), strict=True):
         close(got, want)
-    assert small.history.loss == pytest.approx(big.history.loss, rel=0, abs=ATOL)
-    assert small.history.gradient_norm == pytest.approx(big.history.gradient_norm, rel=0, abs=ATOL)
+    assert small.history.loss == pytest.approx(big.history.loss, rel=0, abs=ROUNDING)
+    assert small.history.gradient_norm == pytest.approx(big.history.gradient_norm, rel=0, abs=ROUNDING)
 
 
 def test_a_mean_of_means_is_another_gradient():

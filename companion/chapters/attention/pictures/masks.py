@@ -20,7 +20,7 @@ def four_masks(wide: bool) -> Canvas:
         "padding": "Padding",
         "padding-sub": "no padding keys",
         "both": "Both",
-        "both-sub": "neither of the two",
+        "both-sub": "causal and padding",
         "text": "the cat sat up .",
         "padded": "the cat sat",
         "pad": "pad",
