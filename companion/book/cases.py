@@ -135,10 +135,14 @@ def rows(
 
 @dataclass(frozen=True)
 class Result:
-    """How a claim is settled: its verdict and basis, what was measured in which cases, what is right, the tolerance."""
+    """How a claim is settled: its verdict and basis, what was measured in which cases, what is right, the tolerance.
+
+    ``part`` is the text of a part, which the page does not say otherwise.
+    """
 
     verdict: str
     basis: str
+    part: str = ""
     rows: tuple[Row, ...] = ()
     notes: tuple[str, ...] = ()
     within: Mapping[str, float | int] | None = None
@@ -155,7 +159,9 @@ class Result:
         right = {"Conditions": claim.conditions, "Right is": claim.correct}
         notes = [f"{word}: {text}" for word, text in right.items() if text] + [evidence] * bool(evidence)
         named = within if isinstance(within, Mapping) or within is None else {"": within}
-        made = cls(claim.verdict, claim.basis, tuple(rows), tuple(" ".join(note.split()) for note in notes), named)
+        part = " ".join(claim.claim.split()) if "/" in claim.id else ""
+        lines = tuple(" ".join(note.split()) for note in notes)
+        made = cls(claim.verdict, claim.basis, part, tuple(rows), lines, named)
         if within is not None:
             for path, _ in leaves(made.data()):
                 tolerance(made.data(), path)
@@ -168,7 +174,7 @@ class Result:
         for (case, *name), leaf in leaves(data):
             values.setdefault(case, {})["".join(name)] = tuple(as_list(leaf))
         rows = tuple(Row(case, *said["cases"][case], found) for case, found in values.items())
-        return cls(said["verdict"], said["basis"], rows, tuple(said["notes"]), data["within"])
+        return cls(said["verdict"], said["basis"], said["part"], rows, tuple(said["notes"]), data["within"])
 
     def data(self) -> dict:
         """Give the values with their tolerances, as ``measured_output`` compares them, and all else to the letter."""
@@ -178,7 +184,8 @@ class Result:
             for name, found in row.values.items()
         ]
         cases = {row.name: [row.side, row.true] for row in self.rows}
-        said = {"verdict": self.verdict, "basis": self.basis, "cases": cases, "notes": [*self.notes]}
+        said = {"verdict": self.verdict, "basis": self.basis, "part": self.part, "notes": [*self.notes]}
+        said["cases"] = cases
         rest = {"within_factor": {}, "digits": {}, "unit": "", "columns": [], "name": ""}
         return {"values": values, "within": dict(self.within), "claim": said, **rest}
 
@@ -207,7 +214,7 @@ class Result:
 
     def __repr__(self) -> str:
         """Write the table and the verdict in plain text."""
-        lines = []
+        lines = [self.part] if self.part else []
         if self.rows:
             head, sides = self.table()
             all_rows = [head, *(row for _, rows in sides for row in rows)]
@@ -223,7 +230,7 @@ class Result:
 
     def html(self) -> str:
         """Write the same for Jupyter and the site."""
-        lines = ['<div class="claim-result">']
+        lines = ['<div class="claim-result">', *([f"<p><em>{escape(self.part)}</em></p>"] if self.part else [])]
         if self.rows:
             head, sides = self.table()
             cells = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)

@@ -270,6 +270,14 @@ def test_what_is_right_follows_the_table():
     assert "<p>Conditions: Small &amp; x.</p>" in conditions.html()
 
 
+def test_a_part_is_said_in_the_words_of_the_ledger(monkeypatch):
+    bundle = shown(monkeypatch, "whole/left", float, lambda x: x > 1, inside={"a": 2})
+    assert bundle["text/plain"].startswith("A claim that whole/left.\nCase")
+    assert "<p><em>A claim that whole/left.</em></p>" in bundle["text/html"]
+    whole = shown(monkeypatch, "holds", float, lambda x: x > 1, inside={"a": 2})
+    assert "A claim that" not in whole["text/plain"] + whole["text/html"]
+
+
 def test_values_with_a_tolerance_are_stored_for_the_comparison(monkeypatch):
     cases = {"inside": {"low": 2, "high": 3}}
     bundle = shown(monkeypatch, "holds", lambda x: x / 3, lambda x: x > 0.5, **cases, within=0.1)
