@@ -249,7 +249,7 @@ def test_the_ledger_example_is_an_entry_and_its_cell_settles_it(capsys):
         + cell,
         {},
     )
-    assert "inside: True, outside: False" in capsys.readouterr().out
+    assert "Holds with conditions, measured." in capsys.readouterr().out
     assert f'"{entry["id"]}"' in cell
 
 

@@ -146,7 +146,7 @@ def turns(root: Path | None = None) -> list[Mutant]:
             name=f"{piece.id}: {piece.turn.name}",
             file=piece.turn.file or f"book/{piece.chapter}/claims.md",
             edits=(Edit(piece.turn.old, piece.turn.new, after=piece.turn.after),),
-            tests=(NO_HOOK, "-ptests.tools.claim_pages", f"book/{piece.chapter}/claims.md::{piece.id}"),
+            tests=_tests(f"book/{piece.chapter}/claims.md", piece.id),
             reason=rf"ClaimError: {re.escape(piece.id)}: ",
         )
         for piece in pieces
@@ -172,6 +172,8 @@ def _mutant(area: str, group: dict, record: dict) -> Mutant:
 def _tests(file: str, by: str | list[str]) -> tuple[str, ...]:
     """Return the arguments of pytest: a bare name is a test of the group's file, a path stands for itself."""
     names = [by] if isinstance(by, str) else by
+    if file.endswith("/claims.md"):
+        return (NO_HOOK, "-ptests.tools.claim_pages", *(f"{file}::{name}" for name in names))
     if file.endswith(".ipynb"):
         return (NO_HOOK, "--nbval", "-ptests.tools.fresh_run", file)
     return tuple(name if name.startswith("tests/") else f"{file}::{name}" for name in names) or (file,)
