@@ -84,6 +84,15 @@ def test_a_new_page_runs(tree):
     assert (root / "book" / "sparsity" / "row-sums.ipynb").exists()
 
 
+def test_what_is_left_to_a_person_is_said(tree):
+    root, touched = tree
+    run, listed = "Then: make notebooks NAME=sparsity", "Then: make notebooks NAME=interview/exercises"
+    page = "Then: move what is new at the end of book/sparsity/index.md to its place"
+    wanted = {"chapter": [run], "page": [run], "explorer": [page, run], "exercise": [page, run, listed]}
+    assert {what: new.then(what, NAMES[what], touched[what], root) for what in wanted} == wanted
+    assert new.then("question", NAMES["question"], touched["question"], root) == [page, run]
+
+
 @pytest.mark.parametrize(
     ("what", "name", "message"),
     [
