@@ -57,8 +57,9 @@ def test_a_picture_is_called_like_its_function_and_asks_for_nothing(name):
 
 
 def test_no_two_ids_of_the_book_are_the_same():
-    ids = [found for canvas in LAYOUTS.values() for found in re.findall(r'\bid="([^"]+)"', canvas.svg())]
-    assert len(ids) >= 2 * len(LAYOUTS)
+    layouts = [canvas for drawn in DRAWN.values() for canvas in (drawn.wide, drawn.narrow)]
+    ids = [found for canvas in layouts for found in re.findall(r'\bid="([^"]+)"', canvas.svg())]
+    assert len(ids) >= 4 * len(FOUND)
     assert [found for found, times in Counter(ids).items() if times > 1] == []
 
 
@@ -257,9 +258,9 @@ def test_a_chapter_has_a_file_of_pictures_or_a_folder_of_them(tmp_path, monkeypa
     monkeypatch.setattr(toc, "chapter_files", homes.get)
 
     def module(name):
-        make = picture(lambda wide: blank(wide))
+        make, imported = picture(blank), picture(blank)
         make.__name__, make.__module__ = name.rpartition(".")[2], name
-        return SimpleNamespace(make=make, imported=FOUND["four_masks"])
+        return SimpleNamespace(make=make, imported=imported)
 
     monkeypatch.setattr(pictures.importlib, "import_module", module)
     found = {name: make.__module__ for name, make in pictures.pictures().items()}
