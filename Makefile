@@ -6,7 +6,7 @@
 #   NEWEST=1                       install the newest packages instead of those in constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help book new test check notebooks cards serve mutants learn bench layers gpu-check install constraints clean
+.PHONY: help book new test check notebooks pages cards serve mutants learn bench layers gpu-check install constraints clean
 
 # Some systems set a variable NAME, the computer's, for every program: only the one on the command line counts.
 ifneq ($(origin NAME),command line)
@@ -25,6 +25,7 @@ help:
 	@echo 'make test                run every check  [TORCH_INDEX=address] [BROWSER=none] [NEWEST=1]'
 	@echo 'make new                 write the files of something new  WHAT=chapter|page|explorer|exercise|question NAME=attention/row-sums'
 	@echo 'make notebooks           execute the sources into notebooks  [NAME=attention]'
+	@echo 'make pages               print the pages of the chapters: words, cells, minutes, and what breaks their rules  [NAME=attention]'
 	@echo 'make cards               write the flash cards, an Anki deck and a table, into _build/cards'
 	@echo 'make serve               serve the site on this computer  [PORT=8000]'
 	@echo 'make mutants             plant faults and see that the tests catch every one  [SAMPLE=60] [MINUTES=30] [RANDOM=40]'
@@ -52,6 +53,9 @@ test:
 notebooks:
 	@$(environment) run -m companion.book.notebooks $(NAME)
 	@$(environment) run -m companion.practice.listing
+
+pages:
+	@$(environment) site -m companion.book.pages $(NAME)
 
 new:
 	@$(environment) site -m companion.book.new '$(WHAT)' '$(NAME)'

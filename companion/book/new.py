@@ -7,13 +7,14 @@ for all else the chapter and a name of its own, ``attention/row-sums``.
 """
 
 import argparse
+import itertools
 import re
 import string
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from companion.book import toc
+from companion.book import pages, toc
 
 TEMPLATES = Path(__file__).with_name("templates")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -86,16 +87,55 @@ def chapter(new: Writer) -> None:
     page(new)
 
 
+TITLES = {
+    "deeper": "Going deeper: {}",
+    "questions": "Questions on {}",
+    "exercises": "Exercises on {}",
+    "claims": "What is said about {}, tested",
+}
+"""Of the pages that every chapter has; the others are named by a person."""
+
+
 def page(new: Writer) -> None:
-    """A page, listed behind the others of its chapter, or behind the last chapter."""
-    new.write(new.root / "book" / new.chapter / f"{new.slug}.md", new.text("page.md"))
+    """A page of the kind that its name tells, listed in its place among those of its chapter."""
+    kind = pages.kind(f"{new.chapter}/{new.slug}") or "core"
+    if kind in TITLES:
+        words = new.slug.removeprefix("deeper-") if kind == "deeper" else new.chapter
+        new.names["title"] = TITLES[kind].format(words.replace("-", " "))
+    text = new.text("page_head.md") + new.text(f"page_{kind}.md")
+    new.write(new.root / "book" / new.chapter / f"{new.slug}.md", text)
     path = new.root / "_toc.yml"
     lines = path.read_text("utf8").splitlines()
-    own = [place for place, line in enumerate(lines) if f" book/{new.chapter}/" in line]
-    ends = [place for place, line in enumerate(lines) if line.endswith("/index.ipynb") and "interview" not in line]
-    lines.insert((own or ends)[-1] + 1, f"      - file: book/{new.chapter}/{new.slug}.ipynb")
-    path.write_text("\n".join(lines) + "\n", "utf8")
+    path.write_text("\n".join(listed(lines, new.chapter, new.slug)) + "\n", "utf8")
     new.touched.append(path)
+
+
+def listed(lines: Sequence[str], chapter: str, slug: str) -> list[str]:
+    """List a page in the table of contents: a chapter behind the last one, its pages below its index, by their kinds.
+
+    Pages of a chapter without an index stand side by side.
+    """
+    lines, name = list(lines), f"book/{chapter}/{slug}.ipynb"
+    files = [(place, line.partition("- file: ")[2]) for place, line in enumerate(lines) if "- file: " in line]
+    index = [place for place, file in files if file == f"book/{chapter}/index.ipynb"]
+    own = [place for place, file in files if file.startswith(f"book/{chapter}/")]
+    last = [place for place, file in files if file.endswith("/index.ipynb") and pages.kind(toc.page(file))][-1]
+    if not index or not pages.kind(toc.page(name)):
+        lines.insert(_end(lines, own[-1] if own else last), f"      - file: {name}")
+        return lines
+    if _end(lines, index[0]) == index[0] + 1:
+        lines.insert(index[0] + 1, "        sections:")
+    later = pages.KINDS[pages.KINDS.index(pages.kind(toc.page(name))) + 1 :]
+    behind = [place for place, file in files if place in own[1:] and pages.kind(toc.page(file)) in later]
+    lines.insert(behind[0] if behind else _end(lines, index[0]), f"          - file: {name}")
+    return lines
+
+
+def _end(lines: Sequence[str], place: int) -> int:
+    """Find the line behind an entry and all that stands below it."""
+    indent = len(lines[place]) - len(lines[place].lstrip())
+    deep = (len(line) - len(line.lstrip()) > indent for line in lines[place + 1 :])
+    return place + 1 + sum(1 for _ in itertools.takewhile(bool, deep))
 
 
 def explorer(new: Writer) -> None:

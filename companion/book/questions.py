@@ -90,15 +90,6 @@ def count(questions: Iterable[Question], words: str) -> int:
     return sum(wanted <= {"total", item.topic, item.kind, str(item.level)} for item in questions)
 
 
-@read_once
-def reading_words(path: Path) -> int:
-    """Count the words of a chapter's text, its questions and its code left out."""
-    text = markdown(path)
-    for _, lines in _blocks(text, path.name):
-        text = text.replace("\n".join(lines), "", 1)
-    return sum(len(line.split()) for _, line, outside in _outside_code(text.splitlines()) if outside)
-
-
 def _outside_code(lines: Iterable[str]) -> Iterable[tuple[int, str, bool]]:
     """Number the lines from 0 and say of each whether it stands outside every block of code."""
     fence = ""

@@ -4,6 +4,7 @@ A page is opened twice, since opening one costs most: light and narrow from a se
 What surrounds the text is the same on all pages, so one page shows it narrow in the dark, and wide in the light.
 """
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from companion.book import pages as pages_of_the_book
+from companion.book import toc
+from companion.book.pages import rules
 from tests.site.accessibility import OUTSIDE_THE_TEXT, axe_faults
 
 THEMES = ("light", "dark")
@@ -48,6 +52,12 @@ UNFOLD = """() => {
   dispatchEvent(new Event("resize")); // upon which the scripts look for boxes that scroll
 }"""
 
+# The height of the text, with code open and answers folded.
+HEIGHT = """() => {
+  for (const fold of document.querySelectorAll(".bd-article details.hide")) fold.open = true;
+  return document.querySelector(".bd-article")?.getBoundingClientRect().height ?? 0;
+}"""
+
 
 @dataclass
 class Visit:
@@ -60,6 +70,7 @@ class Visit:
     shown: dict[int, dict] = field(default_factory=dict)  # by width
     faults: dict[int, list[str]] = field(default_factory=dict)  # axe's, by width
     seconds: float = 0.0  # until its formulas are set
+    screens: float = 0.0  # of this width, one below the other
 
 
 def measure(page: object) -> dict:
@@ -96,12 +107,12 @@ def visits(
             watch.clear()
             seconds = time_to_open(tab, f"{root}/{name}", settle)
             heard = [list(words) for words in (watch.messages, watch.failed, watch.other_hosts, watch.loaded)]
-            folded = measure(tab)
+            folded, screens = measure(tab), tab.evaluate(HEIGHT) / WIDTHS[width]
             faults = axe_faults(tab, OUTSIDE_THE_TEXT) if theme == "dark" else []
             tab.evaluate(UNFOLD)
             shown = {key: max(folded[key], value) for key, value in measure(tab).items()}  # a fault of either counts
             faults += axe_faults(tab, colours_only=theme == "dark")
-            made[theme, name] = Visit(*heard, shown={width: shown}, faults={width: faults}, seconds=seconds)
+            made[theme, name] = Visit(*heard, {width: shown}, {width: faults}, seconds, screens)
         tab.close()
     return made
 
@@ -165,6 +176,36 @@ def test_every_icon_has_a_drawing_and_no_icon_font_is_loaded(visits: dict, theme
 def test_a_page_shows_in_the_colours_that_the_reader_prefers(visits: dict, theme: str) -> None:
     assert not each(visits, theme, lambda visit: any(shown["theme"] != theme for shown in visit.shown.values()))
     assert not each(visits, theme, lambda visit: any(s["paper"] != PAPER[theme] for s in visit.shown.values()))
+
+
+def test_pages_of_the_second_edition_have_few_screens(visits: dict, site: Path) -> None:
+    """At 1440 by 900 pixels. The numbers are kept, for the table of all pages."""
+    wide = {toc.page(name): visit.screens for (theme, name), visit in visits.items() if theme == "dark"}
+    screens = {name: height for name, height in wide.items() if pages_of_the_book.kind(name)}
+    assert all(height > 0.5 for height in screens.values())
+    for name, height in screens.items():
+        note = site.parent / "pages" / "screens" / f"{name}.json"
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(json.dumps({"screens": round(height, 2)}), "utf8")
+    bound = {name for name in screens if toc.chapter(name) in pages_of_the_book.converted()}
+    bound = {name for name in bound if pages_of_the_book.kind(name) in pages_of_the_book.READ}
+    assert {name: screens[name] for name in bound if screens[name] > rules.MOST["screens"]} == {}
+
+
+def test_a_page_grows_by_its_code_and_not_by_its_answers(
+    page: object, server: str, settle: Callable[[object], None]
+) -> None:
+    page.goto(f"{server}/book/interview/quiz.html")
+    settle(page)
+    long = page.evaluate(HEIGHT)
+    assert long > rules.MOST["screens"] * WIDTHS[1440]  # so that such a page would be found
+    block = "<details class='{}'><summary>More</summary><div style='height: 1000px'>x</div></details>"
+    add = "block => document.querySelector('.bd-article').insertAdjacentHTML('beforeend', block)"
+    page.evaluate(add, block.format("sd-dropdown"))
+    folded = page.evaluate(HEIGHT)
+    page.evaluate(add, block.format("hide above-input"))
+    assert folded - long < 200
+    assert page.evaluate(HEIGHT) - folded > 1000
 
 
 def test_pages_open_quickly(

@@ -5,13 +5,20 @@
 nbval looks at what a cell prints and leaves out pictures, the state of widgets, metadata, the form of an output, and
 all outputs of a cell tagged ``nbval-ignore-output``.
 This plugin listens to the messages of the same kernel, makes of them the notebook that ``make notebooks`` would write
-from the source, and adds a test behind the last cell that compares it with the stored one.
+from the source, and adds a test behind the last cell that compares it with the stored one. It also notes in
+``_build/pages/run`` how long the cells ran and how much memory their kernel had, and holds pages of the second edition
+to their bounds.
 """
 
+import ast
 import base64
 import copy
 import io
+import json
+import math
 import os
+import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,12 +31,15 @@ from nbclient.exceptions import CellExecutionComplete
 from nbval.plugin import IPyNbFile
 from PIL import Image
 
-from companion.book import notebooks, toc
+from companion.book import notebooks, pages, toc
 from companion.book.measured_output import MEASURED, differences
+from companion.book.pages import rules
 from companion.book.stable import WIDGET_STATE, WIDGET_VIEW
 
 MOST_DIFFERENCE = 2.0  # of 255, mean over a picture: another processor rounds an edge's shade otherwise, no more
 NAME = "the notebook is what its source gives"
+# Seconds for the user, for the system, and the peak of memory; of a kernel, then of its children.
+USAGE = "[tuple(__import__('resource').getrusage(whose))[:3] for whose in (0, -1)]"
 BOOK = Path(os.environ.get("FRESH_RUN_BOOK", notebooks.ROOT / "book"))  # another one for the tests of this plugin
 
 
@@ -155,6 +165,7 @@ class Recorder:
         self.client = NotebookClient(blank, record_timing=False)
         self.client.reset_execution_trackers()
         self.request, self.ran = None, 0
+        self.began = self.ended = time.monotonic()
 
     def listen(self, get_message: Callable[..., dict]) -> Callable[..., dict]:
         """Give a function that gets a message of the kernel as before, and notes it."""
@@ -171,8 +182,9 @@ class Recorder:
         request = message["parent_header"].get("msg_id")
         if message["msg_type"] == "execute_input":
             self.request, self.ran, self.client.clear_before_next_output = request, self.ran + 1, False
+            self.began = self.began if self.ran > 1 else time.monotonic()
         elif request == self.request and self.ran:
-            number = self.ran - 1
+            number, self.ended = self.ran - 1, time.monotonic()
             try:
                 self.client.process_message(message, self.code[number], number)
             except CellExecutionComplete:
@@ -202,6 +214,35 @@ class Recorder:
         return notebooks.finish(notebook, source, stored)
 
 
+def usage(kernel: object) -> tuple[float, float]:
+    """Ask a kernel for the seconds of processor time and the megabytes that it took, its children too.
+
+    Where the system does not tell, the seconds are infinite and the megabytes 0.
+    """
+    request = kernel.kc.execute("", silent=True, user_expressions={"usage": USAGE})
+    while (reply := kernel.get_message("shell", timeout=60))["parent_header"].get("msg_id") != request:
+        pass
+    answer = reply["content"]["user_expressions"]["usage"]
+    if answer["status"] != "ok":
+        return math.inf, 0.0
+    own, children = ast.literal_eval(answer["data"]["text/plain"])
+    unit = 2**20 if sys.platform == "darwin" else 2**10  # of the memory: bytes there, kilobytes elsewhere
+    return sum(own[:2] + children[:2]), max(own[2], children[2]) / unit
+
+
+def run_problems(page: str, clock: float, processor: float, megabytes: float) -> list[str]:
+    """Note how long a page ran and how much memory it had; say what is too much for one of the second edition.
+
+    A busy computer makes the clock go on while the cells wait, so the smaller of clock and processor time counts.
+    """
+    seconds, root = min(clock, processor), BOOK.parent
+    note = root / "_build" / "pages" / "run" / f"{page}.json"
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text(json.dumps({"seconds": round(seconds, 2), "megabytes": round(megabytes)}), "utf8")
+    bound = toc.toc_file(root).exists() and toc.chapter(page) in pages.converted(root)
+    return [f"{page}: {one}" for one in rules.run_breaches(pages.kind(page), seconds, megabytes)] if bound else []
+
+
 class FreshNotebook(pytest.Item):
     """The test behind the last cell: the stored notebook is the one that this run would write."""
 
@@ -220,10 +261,10 @@ class FreshNotebook(pytest.Item):
             stored = nbformat.read(self.path, as_version=4)
             fresh = self.recorder.executed(BOOK / f"{page}.md", stored)
         found = notebook_problems(stored, fresh)
+        found = [f"{page}.ipynb is not what a run gives: `make notebooks NAME={page}`.", *found] if found else []
+        found += run_problems(page, self.recorder.ended - self.recorder.began, *usage(self.parent.kernel))
         if found:
-            raise AssertionError(
-                "\n".join([f"{page}.ipynb is not what a run gives: `make notebooks NAME={page}`.", *found])
-            )
+            raise AssertionError("\n".join(found))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo) -> str:
         """Show the findings without a traceback."""

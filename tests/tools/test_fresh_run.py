@@ -3,6 +3,7 @@
 import base64
 import copy
 import io
+import json
 import os
 import subprocess
 import sys
@@ -16,7 +17,9 @@ from PIL import Image
 from companion.book import notebooks
 from companion.book.measured_output import MEASURED, Measured
 from companion.explorers import explorers
+from tests.tools import fresh_run
 from tests.tools.fresh_run import name_of, notebook_problems, picture_problems, shown_models, state_problems
+from tests.tools.small import contents
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
@@ -216,6 +219,9 @@ def test_one_run_finds_a_changed_text_a_changed_picture_and_changed_values(book,
     within.cells[7].outputs[0].data.update(near)
     (book / "small.ipynb").write_text(notebooks.to_text(within), "utf8")
     assert run(book)[0] == []
+    noted = json.loads((book.parent / "_build" / "pages" / "run" / "small.json").read_text("utf8"))
+    assert 0 < noted["seconds"] < 60
+    assert 30 < noted["megabytes"] < 3000
     data.update(Measured({**data[MEASURED], "values": [[["right"], [90, 98]]]}).bundle())
     (book / "small.ipynb").write_text(notebooks.to_text(small), "utf8")
     failed, printed = run(book)
@@ -228,3 +234,32 @@ def test_one_run_finds_a_changed_text_a_changed_picture_and_changed_values(book,
         "cell 7: right: it has [90, 98], and a run gives [97.5, 98], which is not within 3",
     ):
         assert finding in printed
+
+
+@pytest.mark.parametrize(
+    ("page", "clock", "processor", "megabytes", "problems"),
+    [
+        ("one/index", 31.0, 40.0, 100.0, ["one/index: its cells ran 31 s, at most 30"]),
+        ("one/index", 40.0, 29.0, 9000.0, []),  # a busy computer, and memory that is not bounded here
+        (
+            "one/claims",
+            91.0,
+            95.0,
+            1600.0,
+            ["one/claims: its cells ran 91 s, at most 90", "one/claims: its kernel needed"],
+        ),
+        ("one/claims", 89.0, 95.0, 1500.0, []),
+        ("two/index", 500.0, 500.0, 9000.0, []),  # of the first edition
+    ],
+)
+def test_a_page_of_the_second_edition_that_runs_too_long_is_found(
+    tmp_path, monkeypatch, page, clock, processor, megabytes, problems
+):
+    monkeypatch.setattr(fresh_run, "BOOK", tmp_path / "book")
+    listed = contents("book/one/index.ipynb", "book/one/claims.ipynb", "book/two/index.ipynb")
+    (tmp_path / "_toc.yml").write_text(listed, "utf8")
+    found = fresh_run.run_problems(page, clock, processor, megabytes)
+    assert len(found) == len(problems), found
+    assert [one[: len(want)] for one, want in zip(found, problems, strict=True)] == problems
+    noted = json.loads((tmp_path / "_build" / "pages" / "run" / f"{page}.json").read_text("utf8"))
+    assert noted == {"seconds": min(clock, processor), "megabytes": megabytes}

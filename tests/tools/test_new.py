@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from companion.book import new, toc
+from companion.book import new, notebooks, pages, toc
+from companion.book.pages import rules
 
 ROOT = Path(__file__).parents[2]
 MOST = {"page": 2, "question": 1, "exercise": 3, "explorer": 4, "chapter": 8}  # files that a person edits
@@ -46,6 +47,9 @@ def test_a_person_edits_few_files(tree, what):
 def test_a_new_chapter_stands_behind_the_others_and_its_pages_in_order(tree):
     root, _ = tree
     listed = [toc.page(name) for name in toc.files(root, "Chapters")]
+    assert "\n      - file: book/sparsity/index.ipynb\n        sections:\n          - file: book/sparsity/row-sums" in (
+        root / "_toc.yml"
+    ).read_text("utf8")
     assert listed[-2:] == ["sparsity/index", "sparsity/row-sums"]
     assert listed[:-2] == [toc.page(name) for name in toc.files(ROOT, "Chapters")]
 
@@ -82,6 +86,37 @@ def test_a_new_page_runs(tree):
     assert "sparsity/row-sums" in done.stdout, done.stderr
     assert done.returncode == 0
     assert (root / "book" / "sparsity" / "row-sums.ipynb").exists()
+    assert rules.breaches(pages.read_page("sparsity/row-sums", root), root) == []
+
+
+@pytest.mark.parametrize("name", ["index", "deeper-sums", "questions", "exercises", "claims"])
+def test_a_new_page_has_the_form_of_its_kind(tmp_path, name):
+    """It was not run, so it has no picture yet."""
+    for path in ("_toc.yml", "book/glossary.md"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / path, tmp_path / path)
+    (tmp_path / "book" / "sparsity").mkdir()
+    source, _ = new.create("page", f"sparsity/{name}", tmp_path)
+    stored = notebooks.stable(notebooks.read_source(source), f"sparsity/{name}")
+    source.with_suffix(".ipynb").write_text(notebooks.to_text(stored), "utf8")
+    page = pages.read_page(f"sparsity/{name}", tmp_path)
+    assert page.kind == ("deeper" if name == "deeper-sums" else name)
+    assert rules.breaches(page, tmp_path) == (["it has no picture"] if name == "index" else [])
+
+
+def test_pages_are_listed_below_their_index_by_kind():
+    lines = ["parts:", "- chapters:", "      - file: book/a/index.ipynb", "      - file: book/interview/index.ipynb"]
+    for name in ("claims", "two", "deeper-x", "three", "questions"):
+        lines = new.listed(lines, "a", name)
+    lines = new.listed(new.listed(lines, "b", "index"), "interview", "quiz")
+    assert [line.strip() for line in lines[2:]] == [
+        "- file: book/a/index.ipynb",
+        "sections:",
+        *(f"- file: book/a/{name}.ipynb" for name in ("two", "three", "deeper-x", "questions", "claims")),
+        "- file: book/b/index.ipynb",
+        "- file: book/interview/index.ipynb",
+        "- file: book/interview/quiz.ipynb",
+    ]
 
 
 def test_what_is_left_to_a_person_is_said(tree):

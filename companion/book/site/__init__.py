@@ -7,6 +7,7 @@ PARTS = (
     "launch",
     "theme",
     "chapter_links",
+    "chapter_pages",
     "claims_page",
     "questions_page",
     "quiz_page",

@@ -15,11 +15,12 @@ from sphinx.util.nodes import set_source_info
 
 from companion.book import toc
 from companion.book.model import LEVELS, QUESTION_KINDS, Question
-from companion.book.questions import count, read_book, reading_words
+from companion.book.pages import Page
+from companion.book.questions import count, read_book
+from companion.book.site.chapter_pages import chapter_pages
 from companion.book.site.html import LABEL, heading, link, table, target, without_links
 from companion.book.topics import TOPICS
 
-WORDS_A_MINUTE = 175  # the slow end of what Brysbaert (2019) gives for most adults and English non-fiction
 MINUTES_A_QUESTION = 5  # our assumption: to say an answer aloud, and to compare it
 
 
@@ -53,6 +54,8 @@ class QuestionCount(SphinxRole):
 def minutes(env: BuildEnvironment, words: str) -> int:
     """Estimate the minutes to ``read`` chapters, or to answer the ``questions`` of topics, all or those of some levels.
 
+    To read a chapter is to read its index and its core pages.
+
     Raises:
         ValueError: the first word is neither, or a chapter or topic is unknown.
     """
@@ -63,16 +66,15 @@ def minutes(env: BuildEnvironment, words: str) -> int:
         found = gather(env)
         wanted = [f"{topic} {level}" for topic in topics for level in levels or [""]]
         return MINUTES_A_QUESTION * sum(count(found, words) for words in wanted)
-    pages: dict[str, list[Path]] = {}
-    for path in toc.notebooks(Path(env.srcdir)):
-        pages.setdefault(toc.chapter(path), []).append(path)
-    missing = [name for name in names if name not in pages]
-    if what != "read" or not names or missing:
+    core = {name: core_pages(env, name) for name in names}  # by chapter
+    if what != "read" or not all(core.values()) or not names:
         raise ValueError(f"minutes are those to read chapters or for the questions of topics: got {words!r}.")
-    paths = [path for name in names for path in pages[name]]
-    for path in paths:
-        env.note_dependency(str(path))
-    return 5 * max(1, round(sum(map(reading_words, paths)) / WORDS_A_MINUTE / 5))
+    return 5 * max(1, round(sum(page.minutes for found in core.values() for page in found) / 5))
+
+
+def core_pages(env: BuildEnvironment, chapter: str) -> list[Page]:
+    """Read the index and the core pages of a chapter."""
+    return [page for page in chapter_pages(env, chapter) if page.kind in ("index", "core")]
 
 
 class StudyMinutes(SphinxRole):

@@ -1,0 +1,61 @@
+"""The directive ``{chapter-pages}``: the pages of its chapter with the minutes that reading them takes.
+
+First the path, in order and with the sum of its minutes; then what may be left out; then what there is to practise and
+to look up. It stands on the chapter's page ``index``, which it does not list.
+"""
+
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
+
+from companion.book import pages, toc
+from companion.book.site.html import element, parse
+
+BESIDE = {
+    "questions": "interview questions",
+    "exercises": "exercises with a checker",
+    "claims": "what is said about it, tested",
+}
+"""What the pages are that are worked through."""
+
+
+def chapter_pages(env: BuildEnvironment, chapter: str) -> list[pages.Page]:
+    """Read the pages of a chapter for the page being read, which is read again when they change."""
+    root = Path(env.srcdir)
+    names = pages.chapter_pages(chapter, root)
+    for path in (toc.toc_file(root), *(pages.page_file(name, root) for name in names)):
+        env.note_dependency(str(path))
+    return [pages.read_page(name, root) for name in names]
+
+
+class ChapterPages(SphinxDirective):
+    """The directive, without options or content."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the lists."""
+        chapter = toc.chapter(self.env.docname)
+        found = chapter_pages(self.env, chapter)
+        core, deeper = ([page for page in found if page.kind == kind] for kind in ("core", "deeper"))
+        lines = [f"1. {_link(page)}, {page.minutes} min" for page in core]
+        if core:
+            lines += ["", f"The path takes about {sum(page.minutes for page in core)} minutes.", ""]
+        if deeper:
+            lines += ["To go deeper; no later page needs these:", ""]
+            lines += [f"- {_link(page)}, {page.minutes} min" for page in deeper]
+        lines += ["", "Beside the path:", ""] * any(page.kind in BESIDE for page in found)
+        lines += [f"- {_link(page)}: {BESIDE[page.kind]}" for page in found if page.kind in BESIDE]
+        return [element("div", "chapter-pages", *parse(self, lines))]
+
+
+def _link(page: pages.Page) -> str:
+    return f"{{doc}}`/book/{page.name}`"
+
+
+def setup(app: Sphinx) -> dict[str, object]:
+    """Register the directive."""
+    app.setup_extension("companion.book.site.html")
+    app.add_directive("chapter-pages", ChapterPages)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

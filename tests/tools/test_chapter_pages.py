@@ -1,0 +1,76 @@
+"""The list of a chapter's pages on its index: the path with its minutes, what goes deeper, what stands beside it."""
+
+import re
+
+import pytest
+
+from tests.tools.small import SmallBook, contents, notebook, plain
+
+INDEX = "# One\n\n```{toctree}\nmasks\nroot\ndeeper-x\nclaims\nquestions\n```\n\n:::{chapter-pages}\n:::\n"
+PAGES = {
+    "book/index.md": "# Home\n\n```{toctree}\none/index\n```\n",
+    "book/one/index.ipynb": notebook(INDEX),
+    "book/one/claims.ipynb": notebook("# Claims"),
+    "book/one/deeper-x.ipynb": notebook("# Deeper\n\n" + "word " * 800),
+    "book/one/root.ipynb": notebook("# The root\n\n" + "word " * 600),
+    "book/one/masks.ipynb": notebook("# Masks\n\n" + "word " * 1400),
+    "book/one/questions.ipynb": notebook("# Questions"),
+}
+
+
+def small(folder, **changed):
+    texts = PAGES | {f"book/one/{name}.ipynb": text for name, text in changed.items()}
+    return SmallBook(folder, ["chapter_pages"], texts)
+
+
+def listed(book):
+    found = re.search(r'<div class="chapter-pages">.*?</div>', book.html("one/index"), re.DOTALL)[0]
+    return re.findall(r'<a [^>]*href="([^"]+)"', found), plain(found)
+
+
+def test_the_pages_are_listed_with_their_minutes_the_path_first(tmp_path):
+    """The table of contents lists them in another order of kinds, and the root before the masks."""
+    book = small(tmp_path)
+    assert book.warnings() == []
+    links, words = listed(book)
+    assert links == [f"{name}.html" for name in ("root", "masks", "deeper-x", "questions", "claims")]
+    assert words == (
+        "The root , 3 min Masks , 7 min The path takes about 10 minutes. "
+        "To go deeper; no later page needs these: Deeper , 4 min "
+        "Beside the path: Questions : interview questions Claims : what is said about it, tested"
+    )
+
+
+def test_the_minutes_are_those_of_the_pages_as_they_are_now(tmp_path):
+    book = small(tmp_path)
+    assert book.warnings() == []
+    book.write("book/one/masks.ipynb", notebook("# Masks\n\n" + "word " * 2000))
+    assert book.warnings() == []
+    assert "Masks , 10 min" in listed(book)[1]
+
+
+def test_the_words_of_the_list_can_be_translated(tmp_path):
+    book = small(tmp_path)
+    assert book.warnings("gettext") == []
+    text = (tmp_path / "_build" / "gettext" / "book" / "one" / "index.pot").read_text("utf8")
+    assert 'msgid "The path takes about 10 minutes."' in text
+
+
+def test_a_chapter_that_has_only_its_index_lists_nothing(tmp_path):
+    book = small(tmp_path, index=notebook("# One\n\n:::{chapter-pages}\n:::\n"))
+    for name in ("masks", "root", "deeper-x", "claims", "questions"):
+        (tmp_path / "book" / "one" / f"{name}.ipynb").unlink()
+    book.write("_toc.yml", contents("book/one/index.ipynb"))
+    assert book.warnings() == []
+    assert listed(book) == ([], "")
+
+
+@pytest.mark.parametrize(("kinds", "words"), [(("deeper-x",), "To go deeper"), (("claims", "questions"), "Beside")])
+def test_what_a_chapter_does_not_have_is_not_announced(tmp_path, kinds, words):
+    book = small(tmp_path)
+    book.write("_toc.yml", contents(*(f"book/one/{name}.ipynb" for name in ("index", "root", "masks"))))
+    for name in kinds:
+        (tmp_path / "book" / "one" / f"{name}.ipynb").unlink()
+    book.write("book/one/index.ipynb", notebook(re.sub("|".join(f"{name}\n" for name in kinds), "", INDEX)))
+    assert book.warnings() == []
+    assert words not in listed(book)[1]
