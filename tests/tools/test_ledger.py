@@ -401,11 +401,49 @@ def box_problems(entries, texts, needed=("one",)):
     return found
 
 
+def linked_box_problems(ids, texts):
+    """Hold the boxes of chapters with a page of claims: at most four lines, and a link to the claim's section."""
+    found = []
+    for page, text in texts.items():
+        for match in re.finditer(
+            r"^:::\{admonition\} Often said, not so\n:class: often-said\n(.*?)^:::$", text, re.M | re.S
+        ):
+            lines = match[1].strip().splitlines()
+            links = re.findall(r"<claim-([a-z0-9-]+)>", match[1])
+            if len(lines) > 4:
+                found.append(f"{page}: a box has {len(lines)} lines, more than 4")
+            if len(links) != 1 or links[0] not in ids:
+                found.append(f"{page}: a box links to the section of one claim, and this one to {links or 'none'}")
+        if text.count("class: often-said") > 1:
+            found.append(f"{page}: a page has at most one box")
+    return found
+
+
 def test_each_wrong_claim_has_its_box(chapters):
+    ledger, converted = claims.read_ledger().claims, claims.converted()
+    pages = {page: (BOOK / f"{page}.md").read_text("utf8") for page in chapters}
     texts = {}
-    for page in chapters:
-        texts[toc.chapter(page)] = texts.get(toc.chapter(page), "") + (BOOK / f"{page}.md").read_text("utf8")
-    assert box_problems(claims.read_ledger().claims, texts, texts.keys() - claims.converted()) == []
+    for page, text in pages.items():
+        if toc.chapter(page) not in converted:
+            texts[toc.chapter(page)] = texts.get(toc.chapter(page), "") + text
+    assert box_problems(ledger, texts, texts.keys()) == []
+    linked = {page: text for page, text in pages.items() if toc.chapter(page) in converted}
+    assert linked_box_problems({claim.id for claim in ledger}, linked) == []
+
+
+def test_a_box_that_is_long_or_leads_nowhere_is_seen():
+    link = "It is said ({ref}`tested <claim-a>`)."
+    good = f":::{{admonition}} Often said, not so\n:class: often-said\n\n{link}\n:::\n"
+    assert linked_box_problems({"a"}, {"one": good}) == []
+    assert linked_box_problems({"b"}, {"one": good}) == [
+        "one: a box links to the section of one claim, and this one to ['a']"
+    ]
+    assert linked_box_problems({"a"}, {"one": good.replace(link, "So.")}) == [
+        "one: a box links to the section of one claim, and this one to none"
+    ]
+    long = good.replace(link, "\n".join([*"1234", link]))
+    assert linked_box_problems({"a"}, {"one": long}) == ["one: a box has 5 lines, more than 4"]
+    assert linked_box_problems({"a"}, {"one": good + good}) == ["one: a page has at most one box"]
 
 
 def box(name, *, title="Often said, not so", kind="often-said"):
