@@ -28,7 +28,7 @@ ASKED = {
     "why it should suit long sequences better than an RNN": ("history/index", "q-long-sequences"),
     "what self-attention costs": ("complexity/index", "q-attention-complexity"),
     "what the heads learn": ("multi-head/index", "q-what-heads-learn"),
-    "why positions are encoded by sines and cosines": ("positional-encoding/index", "q-why-sines"),
+    "why positions are encoded by sines and cosines": ("positional-encoding/questions", "q-why-sines"),
     "how gradients are kept from vanishing": ("add-norm/index", "q-vanishing-all"),
     "what attention means": ("attention/questions", "q-what-is-attention"),
     "on which tasks it does well": ("variants/questions", "q-where-good"),
