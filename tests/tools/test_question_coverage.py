@@ -23,11 +23,11 @@ MOST_ALIKE = 0.7  # share of equal characters in the words of two questions
 # What the source documents ask, in our words, and the question that answers it: (page, name).
 ASKED = {
     "derive scaled dot-product attention, and say why it is scaled": ("attention/questions", "q-derive-sdpa"),
-    "why several heads work, and whether one could replace them": ("multi-head/index", "q-why-multi-head"),
+    "why several heads work, and whether one could replace them": ("multi-head/questions", "q-why-multi-head"),
     "what is better than in an RNN or LSTM, distant tokens above all": ("history/index", "q-vs-rnn"),
     "why it should suit long sequences better than an RNN": ("history/index", "q-long-sequences"),
     "what self-attention costs": ("complexity/index", "q-attention-complexity"),
-    "what the heads learn": ("multi-head/index", "q-what-heads-learn"),
+    "what the heads learn": ("multi-head/questions", "q-what-heads-learn"),
     "why positions are encoded by sines and cosines": ("positional-encoding/questions", "q-why-sines"),
     "how gradients are kept from vanishing": ("add-norm/index", "q-vanishing-all"),
     "what attention means": ("attention/questions", "q-what-is-attention"),

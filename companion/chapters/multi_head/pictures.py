@@ -1,9 +1,156 @@
-"""The drawn pictures of the chapter: several heads side by side, and heads that share keys and values."""
+"""The drawn pictures of the chapter: why several heads, how they work together, what one looks at, what they share."""
+
+from collections.abc import Mapping, Sequence
 
 from companion.pictures import LABEL, SMALL, TITLE, Canvas, number, picture
 
 D_MODEL, N_HEADS = 512, 8  # of the paper's base model
 PAIRS = {"mha": 8, "gqa": 2, "mqa": 1}  # pairs of key and value heads for eight query heads
+TOKENS, ASKING = ("b1", "a3", "d0", "a2", "c1", "b2", "d3", "c0"), 3  # a sequence of the synthetic task, one position
+_BEFORE_IT = ("[CLS]", "the", "animal", "didn", "'", "t", "cross", "the2", "street", "because", "it", "was", "too")
+IT_LOOKS = {
+    last: dict(zip((*_BEFORE_IT, last, ".", "[SEP]"), weights, strict=True))
+    for last, weights in {
+        "tired": (0.13, 0.02, 0.67, 0, 0.01, 0, 0.01, 0.01, 0.02, 0, 0.02, 0, 0, 0.04, 0.02, 0.02),
+        "wide": (0.19, 0.03, 0.56, 0.01, 0.02, 0.01, 0.02, 0.02, 0.04, 0.01, 0.03, 0.01, 0, 0.01, 0.03, 0.03),
+    }.items()
+}
+"""Weights of MiniLM's layer 5, head 11, on the tokens of *The animal didn't cross the street because it was too …*."""
+
+
+@picture
+def two_averages(wide: bool) -> Canvas:
+    """Draw what one head and what two heads bring of two values: their mixture, or both."""
+    labels = {
+        "title": "One average, or two",
+        "desc": (
+            "Four words have values, 1 to 4. With one head, the last word gives weight 0.5 to the first value "
+            "and 0.5 to the third, and gets one vector, half of each. With two heads, the first head gives weight 1 to "
+            "the first value and the second head gives weight 1 to the third. The last word gets both, side by side."
+        ),
+        "one": "one head",
+        "two": "two heads",
+        "mixture": "mixture",
+        "both": "both, side by side",
+    }
+    c = Canvas("two-averages", wide, 208 if wide else 424, labels["title"], labels["desc"])
+    for k, (name, result) in enumerate((("one", "mixture"), ("two", "both"))):
+        x, y = (16 + 376 * k, 0) if wide else (16, 216 * k)
+        c.text(x, y + 20, labels[name], TITLE, "start", strong=True)
+        drawn = [c.box(x + 80 * i, y + 48, 64, 32, f"$v_{i + 1}$", tone="value") for i in range(4)]
+        cells = ["0.5 $v_1$ + 0.5 $v_3$"] if name == "one" else ["$v_1$", "$v_3$"]
+        out = c.vector(x + 72, y + 144, cells, "attention", 160 / len(cells))
+        weight = 1 / (2 - k)
+        for i, source in enumerate((0, 2)):
+            end = (out.x + out.w * (i + 0.5) / 2, out.y - 2)
+            c.arrow(drawn[source].bottom, end, tone="attention", width=1 + 9 * weight)
+            c.text(drawn[source].centre[0] + (-8 + 36 * i), y + 112, f"{weight:g}", SMALL, tone="attention")
+        c.text(out.centre[0], y + 184, labels[result], SMALL, tone="muted")
+    return c
+
+
+@picture
+def two_questions(wide: bool, tokens: Sequence[str] = TOKENS, at: int = ASKING) -> Canvas:
+    """Draw the two questions of the synthetic task: what one token asks of the token before and of its twin.
+
+    Args:
+        tokens: eight, each a letter and a digit; each letter comes twice.
+        at: the position of the token that asks, 1 to 7.
+
+    Returns:
+        The picture.
+
+    Raises:
+        ValueError: there is no token before, or the letter does not come twice.
+    """
+    twins = [i for i, token in enumerate(tokens) if 0 < at < len(tokens) and i != at and token[0] == tokens[at][0]]
+    if len(twins) != 1:
+        raise ValueError(f"a token that asks has one before it and one twin: got position {at} of {list(tokens)}.")
+    (twin,) = twins
+    labels = {
+        "title": "Two questions of one token",
+        "desc": (
+            f"Eight tokens, {', '.join(tokens)}. The token {tokens[at]} asks for the letter of the token before "
+            f"it, which is {tokens[at - 1]}, so the letter is {tokens[at - 1][0]}. It also asks for the digit of its "
+            f"twin, the other token with the letter {tokens[at][0]}, which is {tokens[twin]}, so the digit is "
+            f"{tokens[twin][1]}."
+        ),
+        "position": "by position: the token before",
+        "content": "by content: the same letter",
+        "asks": "asks",
+        "letter": f"letter {tokens[at - 1][0]}",
+        "digit": f"digit {tokens[twin][1]}",
+    }
+    step, w, left = (80, 56, 48) if wide else (40, 36, 14)
+    c = Canvas("two-questions", wide, 224, labels["title"], labels["desc"])
+    middles = [left + step * i + w / 2 for i in range(len(tokens))]
+    row = 96
+    for i, token in enumerate(tokens):
+        c.box(middles[i] - w / 2, row, w, 32, token, tone="query" if i == at else "key", bold=i == at, size=SMALL)
+    top, bottom = row - 32, row + 64
+    c.arrow(
+        (middles[at] - 6, row),
+        (middles[at] - 6, top),
+        (middles[at - 1], top),
+        (middles[at - 1], row - 2),
+        tone="attention",
+    )
+    c.arrow(
+        (middles[at], row + 32),
+        (middles[at], bottom),
+        (middles[twin], bottom),
+        (middles[twin], row + 34),
+        tone="attention",
+    )
+    c.text(left, top - 40, labels["position"], SMALL, "start")
+    c.text(left, top - 20, labels["letter"], SMALL, "start", strong=True)
+    c.text(left, bottom + 24, labels["content"], SMALL, "start")
+    c.text(left, bottom + 44, labels["digit"], SMALL, "start", strong=True)
+    return c
+
+
+@picture
+def it_looks_at(wide: bool, looks: Mapping[str, Mapping[str, float]] = IT_LOOKS) -> Canvas:
+    """Draw where one head looks from a word, in versions of a sentence that differ in their last word.
+
+    Args:
+        looks: for the last word of each version, the weight on each token; ``it`` looks.
+
+    Returns:
+        The picture.
+
+    Raises:
+        ValueError: there are not two versions, or the weights of one are no distribution.
+    """
+    if len(looks) != 2 or any(abs(sum(weights.values()) - 1) > 0.05 for weights in looks.values()):
+        sums = [round(sum(weights.values()), 2) for weights in looks.values()]
+        raise ValueError(f"the picture has two versions, each with weights that sum to 1: got the sums {sums}.")
+    largest = {last: max(weights, key=weights.get) for last, weights in looks.items()}
+    labels = {
+        "title": "What one head looks at",
+        "desc": "A line leads from the word it to each token of its sentence, the wider, the more weight. "
+        + " ".join(
+            f"Where the sentence ends in {last}, the widest, {looks[last][token]:.2f}, leads to {token}."
+            for last, token in largest.items()
+        ),
+        "query": "it",
+        "version": "... too",
+    }
+    height = 48 + 20 * max(map(len, looks.values()))
+    height += -height % 8
+    c = Canvas("it-looks-at", wide, height if wide else 2 * height + 16, labels["title"], labels["desc"])
+    for k, (last, weights) in enumerate(looks.items()):
+        x, y = (16 + 360 * k, 0) if wide else (16, k * (height + 16))
+        c.text(x, y + 20, f"{labels['version']} {last}", TITLE, "start", strong=True)
+        asks = c.box(x, y + 32 + 10 * len(weights), 48, 32, labels["query"], tone="query")
+        for i, (token, weight) in enumerate(weights.items()):
+            middle, most = y + 52 + 20 * i, token == largest[last]
+            if weight >= 0.015:
+                c.arrow(asks.right, (x + 176, middle), tone="attention", width=1 + 9 * weight, head=False)
+            c.text(x + 188, middle, token.rstrip("2"), SMALL, "start", strong=most)
+            if weight >= 0.1:
+                c.text(x + 304, middle, f"{weight:.2f}", SMALL, "end", strong=most)
+    return c
 
 
 @picture
