@@ -3,8 +3,9 @@
     .venv/bin/python -m scripts.checks [BASE]
 
 Checks style and format everywhere, that each notebook has the cells of its source, and runs the tests that name what
-changed since BASE (HEAD, if none is given) or that changed themselves. It ends after 90 seconds, and says when that was
-not enough for all of them. The pages in a browser and the outputs of the notebooks are left to `make test`.
+changed since BASE (HEAD, if none is given), that find it in its folder, or that changed themselves. It ends after 90
+seconds, and says when that was not enough for all of them. The pages in a browser and the outputs of the notebooks are
+left to `make test`.
 """
 
 import re
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Container
 from pathlib import Path
 
 from scripts.console import LOGS, ROOT, Refusal, guarded, run_logged, step, tail
@@ -19,6 +21,20 @@ from scripts.console import LOGS, ROOT, Refusal, guarded, run_logged, step, tail
 SECONDS = 90
 NO_TESTS = 5  # pytest's exit code where it collected nothing
 LEFT_OUT = ("tests/site/", "tests/gpu/")  # need a built site or CUDA
+# Tests that find what they try in folders, and so name none of it: what they find, and the tests. {} is the chapter.
+ANSWERS, MISTAKES = "tests/tools/test_practice_answers.py", "tests/tools/test_practice_mistakes.py"
+ON_PAGE = "tests/tools/test_chapter_exercises.py"
+QUESTIONS = ("tests/tools/test_question_texts.py", "tests/tools/test_question_coverage.py")
+FINDING = {
+    r"companion/chapters/(\w+)/exercises/\w+\.py": ("tests/chapters/{}/test_exercises.py", ON_PAGE, ANSWERS, MISTAKES),
+    r"tests/chapters/(\w+)/right_answers\w*\.py": ("tests/chapters/{}/test_exercises.py", ANSWERS, MISTAKES),
+    r"companion/chapters/(\w+)/explorers/\w+\.(?:py|js|css)": (
+        "tests/chapters/{}/test_explorers.py",
+        "tests/tools/test_explorers.py",
+    ),
+    r"tests/chapters/(\w+)/\w+_in_browser\.py": ("tests/tools/test_explorers.py",),
+    r"book/([\w-]+)/[\w-]+\.(?:md|ipynb)": (ON_PAGE, *QUESTIONS),
+}
 PAIRS = ("tests/tools/test_pairs.py", "-k", "source_and_notebook_agree or every_source or cells_have_their_form")
 
 
@@ -54,8 +70,10 @@ def pytest(
     command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-rs", f"--junit-xml={report}", *arguments]
     code, output = run_logged(command, log, extra, seconds)
     if code is None:
-        done = re.findall(r"\[ *(\d+)%\]", output) or ["0"]
-        return True, f"stopped after {seconds:.0f} s, {done[-1]}% done or more: `make test` runs all"
+        marks = "".join(re.findall(r"^([.FEsxX]+)(?: +\[ *\d+%\])?$", output, re.MULTILINE))
+        bad = marks.count("F") + marks.count("E")
+        parts = [f"{marks.count('.')} passed"] + ([f"{bad} failed"] if bad else [])
+        return not bad, f"stopped after {seconds:.0f} s with {', '.join(parts)}: `make test` runs all"
     if code == NO_TESTS:
         return False, "no tests found"
     if not report.exists():
@@ -94,8 +112,13 @@ def changed(base: str) -> list[str]:
 
 
 def naming(path: str) -> re.Pattern[str]:
-    """Return what a test has in its text that is about a file: the name of the module, or that of the file."""
+    """Return what a test has in its text that is about a file: the name of the module, or that of the file.
+
+    Every chapter has a page `index`, so of that the chapter is named as well.
+    """
     file = Path(path)
+    if file.stem == "index":
+        return re.compile(rf"(?<![\w-]){re.escape(file.parent.name)}/index\b")
     if file.suffix != ".py":
         return re.compile(rf"(?<![\w-]){re.escape(file.name)}\b")
     parts = file.parent.parts if file.stem == "__init__" else (*file.parent.parts, file.stem)
@@ -104,15 +127,24 @@ def naming(path: str) -> re.Pattern[str]:
     return re.compile(rf"\b{within}\.{module}\b|from {within} import [^\n]*\b{module}\b")
 
 
+def finding(path: str, tests: Container[str]) -> list[str]:
+    """List those of the test files that find a file in its folder."""
+    found = []
+    for pattern, names in FINDING.items():
+        if match := re.fullmatch(pattern, path):
+            found += [name.format(match[1]) for name in names]
+    return [name for name in found if name in tests]
+
+
 def affected(paths: list[str]) -> list[str]:
-    """List the test files that changed or that name a changed file, those that bear its name first."""
+    """List the test files that changed, or that find or name a changed file; those that merely name it come last."""
     tests = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
     tests = {name: text for name, text in tests.items() if not name.startswith(LEFT_OUT)}
     own, others = [path for path in paths if path in tests], []
     for path in paths:
         pattern, stem = naming(path), Path(path).stem
         found = [name for name, text in sorted(tests.items()) if pattern.search(text)]
-        own += [name for name in found if stem in Path(name).stem]
+        own += [name for name in found if stem in Path(name).stem] + finding(path, tests)
         others += found
     return list(dict.fromkeys([*own, *others]))
 
@@ -125,13 +157,16 @@ def main() -> int:
     runs = {"pairs": ("Notebooks have the cells of their sources", PAIRS)}
     if tests:
         runs["changed"] = (f"Tests of what changed ({len(tests)} files)", ("-x", *tests))
+    well_done = "Well"
     for log, (title, arguments) in runs.items():
         with step(title) as remark:
             well, what = pytest(log, *arguments, seconds=max(1.0, SECONDS - (time.monotonic() - start)))
             remark(what)
         failures += [] if well else [log]
+        if what.startswith("stopped"):
+            well_done = "Well as far as it came,"
     show(failures)
-    print(f"{'FAILED: ' + ', '.join(failures) if failures else 'Well'} in {time.monotonic() - start:.0f} s.")
+    print(f"{'FAILED: ' + ', '.join(failures) if failures else well_done} in {time.monotonic() - start:.0f} s.")
     return 1 if failures else 0
 
 

@@ -167,7 +167,7 @@ def test_the_turn_of_each_measured_claim_is_a_mutant(with_claims):
     left, code = turns(with_claims)
     assert (left.area, left.name, left.file) == ("claims", "whole/left: the data are even", "book/one/claims.md")
     assert left.broken(PAGE_OF_CLAIMS).startswith("x = 2\n")
-    assert left.tests == ("-ptests.tools.claim_pages", "book/one/claims.md::whole/left")
+    assert left.tests == ("--jaxtyping-packages=", "-ptests.tools.claim_pages", "book/one/claims.md::whole/left")
     assert re.search(left.reason, "companion.book.cases.ClaimError: whole/left: the ledger says 'holds'")
     assert not re.search(left.reason, "ClaimError: whole/lefty: the ledger says")
     assert code.broken("x * 2 def double x * 2") == "x * 2 def double x * 3"
@@ -189,7 +189,7 @@ def test_a_turn_depends_on_its_page_and_the_package_only(with_claims):
     def states():
         found = planting.States(with_claims)
         return [found.of_mutant(turn) for turn in turns(with_claims)] + [
-            found.of_clean(turns(with_claims)[0].tests[1], site=False)
+            found.of_clean(turns(with_claims)[0].tests[-1], site=False)
         ]
 
     before = states()

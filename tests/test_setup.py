@@ -249,7 +249,7 @@ def test_the_ledger_example_is_an_entry_and_its_cell_settles_it(capsys):
         + cell,
         {},
     )
-    assert "inside: True, outside: False" in capsys.readouterr().out
+    assert "Holds with conditions, measured." in capsys.readouterr().out
     assert f'"{entry["id"]}"' in cell
 
 
@@ -462,7 +462,20 @@ def test_a_run_that_takes_too_long_is_ended_and_says_how_far_it_came(monkeypatch
     monkeypatch.setattr(console, "LOGS", tmp_path)
     (tmp_path / "test_small.py").write_text("import time\ndef test_one():\n    time.sleep(60)\n", "utf-8")
     well, what = checks.pytest("small", "--noconftest", str(tmp_path / "test_small.py"), seconds=1.0)
-    assert (well, what) == (True, "stopped after 1 s, 0% done or more: `make test` runs all")
+    assert (well, what) == (True, "stopped after 1 s with 0 passed: `make test` runs all")
+
+
+@pytest.mark.parametrize(
+    ("output", "well", "what"),
+    [
+        (f"{'.' * 72} [ 40%]\n...", True, "75 passed"),
+        (f"{'.' * 71}F [ 40%]\n..E", False, "73 passed, 2 failed"),
+        ("", True, "0 passed"),
+    ],
+)
+def test_what_failed_before_a_run_was_ended_counts(monkeypatch, output, well, what):
+    monkeypatch.setattr(checks, "run_logged", lambda *given: (None, output))
+    assert checks.pytest("small", seconds=9.0) == (well, f"stopped after 9 s with {what}: `make test` runs all")
 
 
 def uv_that_installs(package: str):
@@ -530,6 +543,29 @@ def test_a_change_runs_the_tests_that_name_the_module_and_its_own_first():
 
 
 @pytest.mark.parametrize(
+    ("path", "test"),
+    [
+        ("companion/chapters/attention/exercises/weights.py", "tests/tools/test_practice_mistakes.py"),
+        ("companion/chapters/attention/exercises/weights.py", "tests/chapters/attention/test_exercises.py"),
+        ("tests/chapters/multi_head/right_answers.py", "tests/tools/test_practice_answers.py"),
+        ("companion/chapters/attention/explorers/softmax.js", "tests/tools/test_explorers.py"),
+        ("tests/chapters/attention/explorers_in_browser.py", "tests/tools/test_explorers.py"),
+        ("book/attention/index.md", "tests/tools/test_question_texts.py"),
+        ("book/attention/index.ipynb", "tests/tools/test_chapter_exercises.py"),
+    ],
+)
+def test_a_change_runs_the_tests_that_find_it_in_its_folder(path, test):
+    assert test in checks.affected([path])
+    assert test not in checks.affected(["companion/masks.py"])
+
+
+def test_the_tests_that_find_things_in_folders_are_there():
+    for names in checks.FINDING.values():
+        for name in names:
+            assert (ROOT / name.format("attention")).exists(), name
+
+
+@pytest.mark.parametrize(
     ("path", "text", "named"),
     [
         ("companion/masks.py", "from companion.masks import causal", True),
@@ -539,6 +575,8 @@ def test_a_change_runs_the_tests_that_name_the_module_and_its_own_first():
         ("companion/cost/__init__.py", "import companion.cost", True),
         ("companion/chapters/attention/claims.yml", 'folder / "claims.yml"', True),
         ("companion/chapters/attention/claims.yml", '"my-claims.yml"', False),
+        ("book/attention/index.md", '("attention/index", "q-derive-sdpa")', True),
+        ("book/attention/index.md", 'page = folder / "index.md"', False),
     ],
 )
 def test_a_test_names_a_file_by_its_import_or_its_name(path, text, named):

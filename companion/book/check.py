@@ -75,13 +75,17 @@ def check_claim(
 
 def _compare(claim: Claim, found: Sequence[Row]) -> None:
     wanted = EXPECTED[claim.verdict]
-    if all(row.true == wanted[row.side] for row in found):
-        return
-    needed = " and ".join(f"{truth} {side}" for side, truth in wanted.items())
-    raise ClaimError(
-        f"{claim.id}: the ledger says {claim.verdict!r}, for which the statement must be {needed}, but the cell found "
-        f"{', '.join(map(str, found))}. Look for the mistake in the cell first, then in the ledger."
-    )
+    if any(row.true != wanted[row.side] for row in found):
+        needed = " and ".join(f"{truth} {side}" for side, truth in wanted.items())
+        raise ClaimError(
+            f"{claim.id}: the ledger says {claim.verdict!r}, for which the statement must be {needed}, but the cell "
+            f"found {', '.join(map(str, found))}. Look for the mistake in the cell first, then in the ledger."
+        )
+    if unclear := [str(row) for row in found if not row.clear]:
+        raise ValueError(
+            f"{claim.id}: it found {', '.join(unclear)}, but not so of all values within the tolerance. Measure more, "
+            "or choose a case that is clear."
+        )
 
 
 def cite_claim(claim_id: str, bibkey: str, says: str) -> None:

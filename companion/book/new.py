@@ -211,6 +211,27 @@ def create(what: str, name: str, root: Path = toc.CHECKOUT) -> list[Path]:
     return writer.touched
 
 
+def then(what: str, name: str, touched: list[Path], root: Path = toc.CHECKOUT) -> list[str]:
+    """Say what is left to a person.
+
+    Args:
+        what: one of ``ACTIONS``.
+        name: a chapter, or a chapter and a name, joined by a slash.
+        touched: what `create` returned.
+        root: of the book.
+
+    Returns:
+        Lines to print.
+    """
+    commands = [f"make notebooks NAME={name.split('/')[0]}"]
+    if what == "exercise":
+        commands.append("make notebooks NAME=interview/exercises")  # its outputs are the list of all exercises
+    steps = [f"Then: {command}" for command in commands]
+    if what in ("explorer", "exercise", "question"):
+        steps.insert(0, f"Then: move what is new at the end of {touched[-1].relative_to(root)} to its place")
+    return steps
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
@@ -224,7 +245,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     for path in touched:
         print(path.relative_to(toc.CHECKOUT))
-    print(f"Then: make notebooks NAME={options.name.split('/')[0]}")
+    print("\n".join(then(options.what, options.name, touched)))
     return 0
 
 

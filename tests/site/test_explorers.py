@@ -106,6 +106,43 @@ def dead_controls(page, root):
                 dead.append(f"{name} ({current.get_attribute('value')})")
 
 
+def corners(root):
+    return root.evaluate("root => [...root.querySelectorAll('.ex-corner')].map(c => c.textContent)")
+
+
+def says_what_a_row_is(corner):
+    return bool(re.fullmatch("[a-z ]+", corner))
+
+
+def assert_numbers_come(page, name, root):
+    """Walk through the marks of a figure by keyboard and by pointer: the readout follows both."""
+    marks = [mark for mark in root.query_selector_all("[data-i][tabindex]") if mark.is_visible()]
+    assert marks, f"{name} has nothing to point at"
+    root.query_selector('[data-i][tabindex="0"]').focus()
+    heard = set()
+    for key in ("Home", "ArrowRight", "ArrowDown", "End", "ArrowUp"):
+        page.keyboard.press(key)
+        heard.add(root.query_selector(".ex-readout").inner_text())
+        assert page.evaluate("() => document.activeElement.matches('[data-i]')"), f"{name}: {key} lost the focus"
+    assert len(heard) > 1, f"{name}: the readout does not follow the keyboard"
+    before = root.query_selector(".ex-readout").inner_text()
+    other = next(m for m in marks if m.evaluate("m => m !== document.activeElement"))
+    other.scroll_into_view_if_needed()
+    other.hover(force=True)
+    after = root.query_selector(".ex-readout").inner_text()
+    if after == before:  # it was the one that spoke last
+        marks[len(marks) // 2].hover(force=True)
+        after = root.query_selector(".ex-readout").inner_text()
+    assert after != before, f"{name}: the readout does not follow the pointer"
+    lists = root.evaluate(
+        "root => [...root.querySelectorAll('[role=grid], .ex-plot, .ex-numberline')]"
+        ".filter(n => n.offsetParent !== null || n.tagName === 'svg').filter(n => n.querySelector('[data-i]'))"
+        ".map(n => n.querySelectorAll('[data-i][tabindex=\"0\"]').length)"
+    )
+    assert lists, f"{name}: its marks stand in no table, .ex-plot or .ex-numberline"
+    assert set(lists) == {1}, f"{name}: each set of marks is one stop of the tab key"
+
+
 def compare(name, root, values):
     """Hold what a figure shows against the package."""
     kind = name.split()[-1]
@@ -142,40 +179,14 @@ def test_an_explorer_on_the_site_answers_at_once(explorers, capsys):
 
 
 def test_the_corner_of_a_table_says_what_a_row_is(explorers):
-    corners = "root => [...root.querySelectorAll('.ex-corner')].map(c => c.textContent)"
-    found = {name: root.evaluate(corners) for name, root, _ in explorers()}
+    found = {name: corners(root) for name, root, _ in explorers()}
     assert any(found.values())
-    assert {
-        name: texts for name, texts in found.items() if not all(re.fullmatch("[a-z ]+", text) for text in texts)
-    } == {}
+    assert {name: texts for name, texts in found.items() if not all(map(says_what_a_row_is, texts))} == {}
 
 
 def test_numbers_come_by_pointer_and_by_keyboard(page, explorers):
     for name, root, _ in explorers():
-        marks = [mark for mark in root.query_selector_all("[data-i][tabindex]") if mark.is_visible()]
-        assert marks, f"{name} has nothing to point at"
-        root.query_selector('[data-i][tabindex="0"]').focus()
-        heard = set()
-        for key in ("Home", "ArrowRight", "ArrowDown", "End", "ArrowUp"):
-            page.keyboard.press(key)
-            heard.add(root.query_selector(".ex-readout").inner_text())
-            assert page.evaluate("() => document.activeElement.matches('[data-i]')"), f"{name}: {key} lost the focus"
-        assert len(heard) > 1, f"{name}: the readout does not follow the keyboard"
-        before = root.query_selector(".ex-readout").inner_text()
-        other = next(m for m in marks if m.evaluate("m => m !== document.activeElement"))
-        other.scroll_into_view_if_needed()
-        other.hover(force=True)
-        after = root.query_selector(".ex-readout").inner_text()
-        if after == before:  # it was the one that spoke last
-            marks[len(marks) // 2].hover(force=True)
-            after = root.query_selector(".ex-readout").inner_text()
-        assert after != before, f"{name}: the readout does not follow the pointer"
-        lists = root.evaluate(
-            "root => [...root.querySelectorAll('[role=grid], .ex-plot, .ex-numberline')]"
-            ".filter(n => n.offsetParent !== null || n.tagName === 'svg').filter(n => n.querySelector('[data-i]'))"
-            ".map(n => n.querySelectorAll('[data-i][tabindex=\"0\"]').length)"
-        )
-        assert set(lists) == {1}, f"{name}: each set of marks is one stop of the tab key"
+        assert_numbers_come(page, name, root)
 
 
 @pytest.mark.parametrize(("theme", "widths"), [("light", (1440, 360)), ("dark", (390,))])
@@ -310,6 +321,13 @@ def test_every_control_changes_what_the_reader_sees(tab, bench, one_of_each, set
         dead, moved = dead_controls(tab, root)
         assert not dead, f"{name}: these controls change nothing: {dead}"
         assert moved, f"{name} has no control"
+
+
+def test_numbers_come_by_pointer_and_by_keyboard_before_it_is_on_a_page(tab, bench, one_of_each, settle):
+    tab.goto(bench(*one_of_each))
+    for name, root, _ in figures(tab, settle):
+        assert_numbers_come(tab, name, root)
+        assert all(map(says_what_a_row_is, corners(root))), f"{name}: a table has no `corner`, which says what a row is"
 
 
 def test_an_explorer_opens_in_the_state_that_python_gave_it(tab, bench, one_of_each, settle):

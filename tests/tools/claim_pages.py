@@ -1,11 +1,12 @@
 """A pytest plugin: a chapter's page of claims is a file of tests, one for each claim that its cells settle.
 
-    python -m pytest -p tests.tools.claim_pages book/attention/claims.md
-    python -m pytest -p tests.tools.claim_pages book/attention/claims.md::softmax-20-23
+    python -m pytest --jaxtyping-packages= -p tests.tools.claim_pages book/attention/claims.md
+    python -m pytest --jaxtyping-packages= -p tests.tools.claim_pages book/attention/claims.md::softmax-20-23
 
 The test of a claim runs the cells that it needs: those up to its own that settle no other claim. A cell that has run is
 not run again, so that all claims of a page take no longer than the page. `make mutants` plants the turn of each
-measured claim, and requires that the test of this claim fails.
+measured claim, and requires that the test of this claim fails. The option keeps the shape hook away, which wants to be
+there before the package is imported.
 """
 
 import contextlib
@@ -13,7 +14,6 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-import jaxtyping
 import pytest
 
 from companion.book.claims import settlements
@@ -54,15 +54,10 @@ class SettledClaim(pytest.Item):
     """The test of a claim: its cells run, and `check_claim` does not object."""
 
     def runtest(self) -> None:
-        """Run them as a reader does, in the folder of the page and without the runtime checks of shapes."""
-        before = jaxtyping.config.jaxtyping_disable
-        jaxtyping.config.update("jaxtyping_disable", True)
-        try:
-            with contextlib.chdir(self.path.parent), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self.parent.run(self.name)
-        finally:
-            jaxtyping.config.update("jaxtyping_disable", before)
+        """Run them as a notebook does: in the folder of the page, and a warning is no error."""
+        with contextlib.chdir(self.path.parent), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.parent.run(self.name)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Name the claim in reports."""

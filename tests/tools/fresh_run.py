@@ -1,6 +1,6 @@
-"""A pytest plugin: the run in which nbval compares text serves that of pictures, explorers, measured numbers too.
+"""A pytest plugin: the run in which nbval compares text serves that of pictures, explorers and measured numbers too.
 
-    python -m pytest -o addopts= --nbval -p tests.tools.fresh_run book/attention/index.ipynb
+    python -m pytest --jaxtyping-packages= --nbval -p tests.tools.fresh_run book/attention/index.ipynb
 
 nbval looks at what a cell prints and leaves out pictures, the state of widgets, metadata, the form of an output, and
 all outputs of a cell tagged ``nbval-ignore-output``.

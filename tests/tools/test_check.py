@@ -151,10 +151,12 @@ def test_an_answer_may_be_of_numpy_or_torch(answer, capsys):
 
 def test_a_statement_that_changes_within_the_tolerance_settles_nothing():
     settle("holds", (1.5,), within=0.4)
-    with pytest.raises(ValueError, match=r"in 1\.5: the statement is True of 1\.5, but not of all values within 0\.6"):
+    with pytest.raises(ValueError, match=r"in 1\.5 \(inside\): 1\.5, so it is True, but not so of all values within"):
         settle("holds", (1.5,), within=0.6)
-    with pytest.raises(ValueError, match=r"is False of 0\.5, but not of all values within 0\.6"):
+    with pytest.raises(ValueError, match=r"0\.5, so it is False, but not so of all values within"):
         settle("wrong", (0.5,), within=0.6)
+    with pytest.raises(ClaimError):  # a disagreement comes first
+        settle("holds", (0.9,), within=0.6)
     for value, says in (
         ({"a": 2, "b": (1, 5)}, lambda value: value["b"][1] > 4.9),
         ([5, 2], lambda value: value[0] > 4.9),
@@ -162,7 +164,7 @@ def test_a_statement_that_changes_within_the_tolerance_settles_nothing():
         check_claim(
             "holds", lambda case: case, says, inside={"x": value}, within={"a": 9, "b": 0.05} if "a" in value else 0.05
         )
-        with pytest.raises(ValueError, match="but not of all values within"):
+        with pytest.raises(ValueError, match="but not so of all values within"):
             check_claim(
                 "holds", lambda case: case, says, inside={"x": value}, within={"b": 0.2} if "a" in value else 0.2
             )
@@ -268,6 +270,14 @@ def test_what_is_right_follows_the_table():
     conditions = Result.of(entry("x", "holds-with-conditions", conditions="Small & x."))
     assert "Conditions: Small & x." in repr(conditions)
     assert "<p>Conditions: Small &amp; x.</p>" in conditions.html()
+
+
+def test_a_part_is_said_in_the_words_of_the_ledger(monkeypatch):
+    bundle = shown(monkeypatch, "whole/left", float, lambda x: x > 1, inside={"a": 2})
+    assert bundle["text/plain"].startswith("A claim that whole/left.\nCase")
+    assert "<p><em>A claim that whole/left.</em></p>" in bundle["text/html"]
+    whole = shown(monkeypatch, "holds", float, lambda x: x > 1, inside={"a": 2})
+    assert "A claim that" not in whole["text/plain"] + whole["text/html"]
 
 
 def test_values_with_a_tolerance_are_stored_for_the_comparison(monkeypatch):

@@ -103,6 +103,37 @@ def test_a_claim_is_settled_on_the_page_of_its_chapter_by_what_its_basis_needs()
     ]
 
 
+def wording_problems(entries, texts):
+    """Hold what pages of claims say to the ledger: each claim in its words, which tables show without markup."""
+    found = []
+    for claim in entries:
+        if claim.chapter not in texts or claim.dropped:
+            continue
+        said = " ".join(claim.claim.split())
+        if f"**Said:** {said}" not in " ".join(texts[claim.chapter].split()):
+            found.append(f"the page of {claim.chapter} does not say: {said}")
+        shown = [text for one in (claim, *claim.parts) for text in (one.claim, one.conditions, one.correct)]
+        found += [
+            f"{claim.id} has markup, which its tables show: {text}" for text in shown if re.search(r"[$`*{}]", text)
+        ]
+    return found
+
+
+def test_a_page_of_claims_says_each_claim_as_the_ledger_does():
+    texts = {chapter: (BOOK / chapter / "claims.md").read_text("utf8") for chapter in claims.converted()}
+    assert texts
+    assert wording_problems(claims.read_ledger().claims, texts) == []
+
+
+def test_another_wording_and_markup_are_seen():
+    page = {"one": "## C\n\n**Said:** It is\nso.\n"}
+    assert wording_problems([entry(claim="It is so."), entry(chapter="two"), entry(dropped="No.")], page) == []
+    assert wording_problems([entry(claim="It was so.")], page) == ["the page of one does not say: It was so."]
+    marked = "a-b has markup, which its tables show: At $x$."
+    assert wording_problems([entry(claim="It is so.", conditions="At $x$.")], page) == [marked]
+    assert wording_problems([entry(claim="It is so.", parts=(entry(correct="At $x$."),))], page) == [marked]
+
+
 # --- the file --------------------------------------------------------------------------------------------------------
 
 
@@ -345,8 +376,11 @@ def test_a_source_that_can_be_found_is_let_through(fields):
 BOX = re.compile(r"^(?P<fence>:{3,}|`{3,})\{admonition\} (?P<title>.+)\n(?P<options>(?::[\w-]+:.*\n)+)", re.MULTILINE)
 
 
-def box_problems(entries, texts):
-    """Hold the boxes *Often said, not so* of finished chapters to the claims that are wrong or outdated."""
+def box_problems(entries, texts, needed=("one",)):
+    """Hold the boxes *Often said, not so* of finished chapters to the claims that are wrong or outdated.
+
+    ``needed`` names the chapters in which each such claim has its box; one with a page of claims has it there.
+    """
     found, boxes = [], {}
     for chapter, text in texts.items():
         named = set(re.findall(r"^:name: not-so-(\S+)$", text, re.MULTILINE))
@@ -363,15 +397,53 @@ def box_problems(entries, texts):
     false = {claim.id: claim for claim in entries if claim.verdict in ("wrong", "outdated") and not claim.dropped}
     found += [f"not-so-{name} has no claim that is wrong or outdated" for name in boxes if name not in false]
     found += [f"{name} has {len(where)} boxes" for name, where in boxes.items() if len(where) > 1]
-    found += [f"{claim.id} has no box" for claim in false.values() if claim.chapter in texts and claim.id not in boxes]
+    found += [f"{claim.id} has no box" for claim in false.values() if claim.chapter in needed and claim.id not in boxes]
+    return found
+
+
+def linked_box_problems(ids, texts):
+    """Hold the boxes of chapters with a page of claims: at most four lines, and a link to the claim's section."""
+    found = []
+    for page, text in texts.items():
+        for match in re.finditer(
+            r"^:::\{admonition\} Often said, not so\n:class: often-said\n(.*?)^:::$", text, re.M | re.S
+        ):
+            lines = match[1].strip().splitlines()
+            links = re.findall(r"<claim-([a-z0-9-]+)>", match[1])
+            if len(lines) > 4:
+                found.append(f"{page}: a box has {len(lines)} lines, more than 4")
+            if len(links) != 1 or links[0] not in ids:
+                found.append(f"{page}: a box links to the section of one claim, and this one to {links or 'none'}")
+        if text.count("class: often-said") > 1:
+            found.append(f"{page}: a page has at most one box")
     return found
 
 
 def test_each_wrong_claim_has_its_box(chapters):
+    ledger, converted = claims.read_ledger().claims, claims.converted()
+    pages = {page: (BOOK / f"{page}.md").read_text("utf8") for page in chapters}
     texts = {}
-    for page in chapters:
-        texts[toc.chapter(page)] = texts.get(toc.chapter(page), "") + (BOOK / f"{page}.md").read_text("utf8")
-    assert box_problems(claims.read_ledger().claims, texts) == []
+    for page, text in pages.items():
+        if toc.chapter(page) not in converted:
+            texts[toc.chapter(page)] = texts.get(toc.chapter(page), "") + text
+    assert box_problems(ledger, texts, texts.keys()) == []
+    linked = {page: text for page, text in pages.items() if toc.chapter(page) in converted}
+    assert linked_box_problems({claim.id for claim in ledger}, linked) == []
+
+
+def test_a_box_that_is_long_or_leads_nowhere_is_seen():
+    link = "It is said ({ref}`tested <claim-a>`)."
+    good = f":::{{admonition}} Often said, not so\n:class: often-said\n\n{link}\n:::\n"
+    assert linked_box_problems({"a"}, {"one": good}) == []
+    assert linked_box_problems({"b"}, {"one": good}) == [
+        "one: a box links to the section of one claim, and this one to ['a']"
+    ]
+    assert linked_box_problems({"a"}, {"one": good.replace(link, "So.")}) == [
+        "one: a box links to the section of one claim, and this one to none"
+    ]
+    long = good.replace(link, "\n".join([*"1234", link]))
+    assert linked_box_problems({"a"}, {"one": long}) == ["one: a box has 5 lines, more than 4"]
+    assert linked_box_problems({"a"}, {"one": good + good}) == ["one: a page has at most one box"]
 
 
 def box(name, *, title="Often said, not so", kind="often-said"):
@@ -382,8 +454,9 @@ def test_a_box_without_its_claim_and_a_claim_without_its_box_are_seen():
     entries = [entry(verdict="wrong", correct="R."), entry(id="fine")]
     good = box("not-so-a-b")
     assert box_problems(entries, {"one": good}) == []
-    assert box_problems(entries, {"two": ""}) == []
+    assert box_problems(entries, {"two": ""}, needed=("two",)) == []
     assert box_problems(entries, {"one": "Text."}) == ["a-b has no box"]
+    assert box_problems(entries, {"one": "Text."}, needed=()) == []
     assert box_problems(entries, {"one": good + box("not-so-fine")}) == [
         "not-so-fine has no claim that is wrong or outdated"
     ]

@@ -48,6 +48,22 @@ def test_measurements_are_computed(chapter):
 # --- a measurement of cases ------------------------------------------------------------------------------------------
 
 
+FUNCTIONS = ast.FunctionDef | ast.ClassDef
+SCOPES = ast.FunctionDef | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+def names(node, context):
+    """Name what some code reads from the page or binds on it, without what is local to its functions."""
+    found = {node.id} if isinstance(node, ast.Name) and isinstance(node.ctx, context) else set()
+    for child in ast.iter_child_nodes(node):
+        found |= names(child, context)
+    if isinstance(node, SCOPES):
+        local = {argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg)}
+        local |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        return found - local
+    return found
+
+
 class Page:
     """The code of a page up to a call: what its names are bound to, and which of them torch or the package owns."""
 
@@ -61,21 +77,18 @@ class Page:
                     if path.split(".")[0] in ROOTS and not path.startswith("companion.book"):
                         self.owned.add((alias.asname or alias.name).split(".")[0])
                 continue
-            for node in ast.walk(statement):
-                if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                    self.bound.setdefault(node.name, []).append(node)
-                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                    self.bound.setdefault(node.id, []).append(statement)
+            for name in [statement.name] if isinstance(statement, FUNCTIONS) else names(statement, ast.Store):
+                self.bound.setdefault(name, []).append(statement)
 
     def closure(self, *nodes):
-        """Yield all that some code is made of: its own nodes, and those of what its names are bound to."""
+        """Yield all that some code is made of: its own nodes, and those of what its names are bound to on the page."""
         todo, seen = [*nodes], set()
         while todo:
-            for node in ast.walk(todo.pop()):
-                yield node
-                if isinstance(node, ast.Name) and node.id not in seen:
-                    seen.add(node.id)
-                    todo += self.bound.get(node.id, [])
+            node = todo.pop()
+            yield from ast.walk(node)
+            new = names(node, ast.Load) - seen
+            seen |= new
+            todo += [one for name in new for one in self.bound.get(name, [])]
 
     def computes(self, *nodes):
         """Whether some code calls torch or the package for more than to hold, to convert or to fold numbers."""
@@ -146,6 +159,12 @@ width = cost.LLAMA_7B.d_model
 def typed(case):
     return table[case] / low
 
+def elsewhere(model):
+    case = torch.randn(3)  # not the case of another function
+    return [model(value) for value in case]
+
+case = torch.randn(3)
+
 def scored(case):
     return torch.randn(case).softmax(0)
 """
@@ -171,6 +190,7 @@ def settled(measure, inside="{'a': 'a'}", says="lambda value: value > 1", outsid
         "typed",  # a function of the page that computes nothing
         "float",
         "lambda case: table.get(case)",
+        "lambda model: [value for value in [model]][0]",
     ],
 )
 def test_values_that_are_written_down_are_seen(measure):

@@ -119,6 +119,15 @@ def test_pages_are_listed_below_their_index_by_kind():
     ]
 
 
+def test_what_is_left_to_a_person_is_said(tree):
+    root, touched = tree
+    run, listed = "Then: make notebooks NAME=sparsity", "Then: make notebooks NAME=interview/exercises"
+    page = "Then: move what is new at the end of book/sparsity/index.md to its place"
+    wanted = {"chapter": [run], "page": [run], "explorer": [page, run], "exercise": [page, run, listed]}
+    assert {what: new.then(what, NAMES[what], touched[what], root) for what in wanted} == wanted
+    assert new.then("question", NAMES["question"], touched["question"], root) == [page, run]
+
+
 @pytest.mark.parametrize(
     ("what", "name", "message"),
     [

@@ -1,6 +1,10 @@
 """What a reader calls: check, hint, inputs, and the list of all exercises."""
 
+import ast
+import dataclasses
 import html.parser
+import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,11 +17,13 @@ from companion.practice import (
     inputs,
 )
 from companion.practice.checker import NotAnswered, WrongAnswer, check
+from companion.practice.definition import Exercise
 from companion.practice.hints import Hint
 from tests.tools.practice import ALL, BY_NAME, refused, toy
 from tests.tools.right_answers import ALTERNATIVES
 
 pytestmark = pytest.mark.usefixtures("fresh")
+README = Path(book.__file__).with_name("README.md")
 
 
 def test_a_right_answer_is_reported_and_recorded(capsys, fresh):
@@ -105,10 +111,23 @@ def test_inputs_refuse_a_case_that_is_not_there(case):
 
 
 def test_exercises_are_listed_in_order_and_by_chapter():
-    assert exercises("history") + exercises("attention") == exercises()[:16]
+    first, second = exercises("history"), exercises("attention")
+    assert first + second == exercises()[: len(first) + len(second)]
+    assert {exercise.chapter for exercise in first} == {"history"}
+    assert {exercise.chapter for exercise in second} == {"attention"}
     assert [exercise.name for exercise in exercises("attention")][:2] == ["scaled-scores", "softmax-stable"]
     with pytest.raises(ValueError, match=r"got 'cooking'\. There are: history, attention"):
         exercises("cooking")
+
+
+def test_the_readme_names_fields_that_an_exercise_has():
+    text = README.read_text("utf8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    (record,) = (block for block in blocks if "= Exercise(" in block)
+    named = re.findall(r"[Gg]ive (?:[\w ]+ as )?`(\w+)=?`", text)
+    assert len(named) >= 3
+    fields = {field.name for field in dataclasses.fields(Exercise)}
+    assert {*named, *(word.arg for word in ast.parse(record).body[0].value.keywords)} <= fields
 
 
 def test_public_names_are_all_there():

@@ -5,11 +5,17 @@ import json
 import pytest
 import torch
 
-from companion.practice import check_exercise, keep_progress, progress, status
+from companion.practice import check_exercise, exercises, keep_progress, progress, status
 from companion.practice.checker import WrongAnswer
 from tests.tools.practice import BY_NAME
 
 pytestmark = pytest.mark.usefixtures("fresh")
+
+
+def lines_of(chapter, solved):
+    """The first line of a chapter's table, and how many lines stand below it."""
+    count = len(exercises(chapter))
+    return f"{chapter}: {solved} of {count} solved", count
 
 
 def test_status_is_a_table_by_chapter(capsys):
@@ -19,23 +25,29 @@ def test_status_is_a_table_by_chapter(capsys):
     capsys.readouterr()
     status()
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "history: 0 of 7 solved"
-    lines = lines[8:]
-    assert lines[0] == "attention: 1 of 9 solved"
-    assert lines[1] == "  solved  scaled-scores          Compute the scaled scores"
-    assert lines[2] == "  open    softmax-stable         Write a softmax that survives large scores"
-    assert lines[3] == "  tried   causal-mask            Build a causal mask"
+    title, below = lines_of("history", solved=0)
+    assert lines[0] == title
+    lines = lines[1 + below :]
+    title, below = lines_of("attention", solved=1)
+    assert lines[0] == title
+    rows = [line.split(maxsplit=2) for line in lines[1 : 1 + below]]
+    assert rows[0] == ["solved", "scaled-scores", "Compute the scaled scores"]
+    assert rows[1] == ["open", "softmax-stable", "Write a softmax that survives large scores"]
+    assert ["tried", "causal-mask", "Build a causal mask"] in rows
+    assert [state for state, *_ in rows].count("open") == below - 2
     assert lines[-1] == 'Not kept: keep_progress("progress.json") keeps it in that file.'
 
 
 def test_status_shows_one_chapter_where_one_is_asked_for(capsys):
     status("multi-head")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "multi-head: 0 of 7 solved"
-    assert lines[1] == "  open    split-heads         Cut features into heads"
-    assert len(lines) == 1 + 7 + 1
+    title, below = lines_of("multi-head", solved=0)
+    assert lines[0] == title
+    assert lines[1].split(maxsplit=2) == ["open", "split-heads", "Cut features into heads"]
+    assert len({line.index(line.split(maxsplit=2)[2]) for line in lines[1 : 1 + below]}) == 1  # titles in one column
+    assert len(lines) == 1 + below + 1
     status()
-    assert {"attention: 0 of 9 solved", "multi-head: 0 of 7 solved"} <= set(capsys.readouterr().out.splitlines())
+    assert {title, lines_of("attention", solved=0)[0]} <= set(capsys.readouterr().out.splitlines())
     with pytest.raises(ValueError, match="a chapter with exercises is asked for: got 'multihead'"):
         status("multihead")
 

@@ -13,6 +13,7 @@ PARTS = (
     "quiz_page",
     "explorers",
     "pictures",
+    "source_pages",
     "live_lab",
     "mock_page",
     "drills_page",

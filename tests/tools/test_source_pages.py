@@ -1,0 +1,74 @@
+"""Links to the package's source, and the pages of the site that they lead to."""
+
+import ast
+import re
+
+import pytest
+
+from companion.book.site.source_pages import find
+from tests.tools.small import ROOT, SmallBook, notebook
+
+TEXT = "# One\n\nSee {source}`the function <companion.attention.attention>` and {source}`companion.masks`.\n"
+PAGES = {
+    "book/index.md": "# Home\n\n```{toctree}\none/index\n```\n",
+    "book/one/index.ipynb": notebook(TEXT),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "first"),
+    [
+        ("companion.attention.attention", "companion/attention.py", "def attention("),
+        ("companion.measure.files.Row.value", "companion/measure/files.py", "def value("),
+        ("companion.masks", "companion/masks.py", '"""'),
+        ("companion.measure", "companion/measure/__init__.py", '"""'),
+    ],
+)
+def test_a_name_is_found_where_it_is_defined(name, path, first):
+    found, line = find(name)
+    assert found == path
+    lines = (ROOT / path).read_text("utf8").splitlines()
+    assert lines[line - 1].strip().startswith(first)
+
+
+def test_the_line_is_that_of_the_definition():
+    path, line = find("companion.attention.attention_weights")
+    tree = ast.parse((ROOT / path).read_text("utf8"))
+    assert line == next(node.lineno for node in tree.body if getattr(node, "name", "") == "attention_weights")
+
+
+def test_a_name_that_the_package_does_not_have_is_refused():
+    with pytest.raises(ValueError, match=r"names what a module defines: attention\.py has no 'attend'"):
+        find("companion.attention.attend")
+    with pytest.raises(ValueError, match=r"names a module of the package, or what it defines: got 'torch\.nn'"):
+        find("torch.nn")
+
+
+def test_a_link_leads_to_the_line_on_a_page_of_the_site(tmp_path):
+    book = SmallBook(tmp_path, ["source_pages"], PAGES)
+    assert book.warnings() == []
+    links = re.findall(r'<a class="reference internal" href="(\.\./\.\./source[^"]*)">([^<]*)', book.html("one/index"))
+    line = find("companion.attention.attention")[1]
+    assert links == [
+        (f"../../source/companion/attention.html#line-{line}", "the function"),
+        ("../../source/companion/masks.html", "companion.masks"),
+    ]
+    page = (tmp_path / "_build/html/source/companion/attention.html").read_text("utf8")
+    assert f'id="line-{line}"' in page or f'name="line-{line}"' in page
+    assert "<h1>companion/attention.py</h1>" in page
+    assert not (tmp_path / "_build/html/source/companion/norm.html").exists()
+
+
+def test_a_page_that_no_longer_links_takes_its_source_page_along(tmp_path):
+    book = SmallBook(tmp_path, ["source_pages"], PAGES)
+    assert book.warnings() == []
+    book.write("book/one/index.ipynb", notebook("# One\n\nSee {source}`companion.masks`.\n"))
+    (tmp_path / "_build/html/source/companion/attention.html").unlink()
+    assert book.warnings() == []
+    assert not (tmp_path / "_build/html/source/companion/attention.html").exists()
+
+
+def test_a_link_to_nothing_is_warned_of(tmp_path):
+    texts = PAGES | {"book/one/index.ipynb": notebook("# One\n\n{source}`companion.nothing.here`\n")}
+    (warning,) = SmallBook(tmp_path, ["source_pages"], texts).warnings()
+    assert "{source} names" in warning
