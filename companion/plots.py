@@ -13,6 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from companion.plot_data import keep_data
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -37,6 +39,8 @@ def axes(width: float = 5.6, height: float = 2.8) -> tuple[Figure, Axes]:
 def panels(width: float, height: float, columns: int, *, rows: int = 1) -> tuple[Figure, list[Axes]]:
     """Make a figure with several Axes side by side, in one row or more, in the book's style.
 
+    A notebook stores its data beside the picture, and a later run is compared with them.
+
     Args:
         width: of the whole figure, in inches.
         height: inches.
@@ -54,12 +58,42 @@ def panels(width: float, height: float, columns: int, *, rows: int = 1) -> tuple
     if columns < 1:
         raise ValueError(f"a figure has at least one column of Axes: got columns={columns}. Use columns >= 1.")
     figure, grid = plt.subplots(rows, columns, figsize=(width, height), dpi=DPI, layout="constrained", squeeze=False)
+    keep_data(figure)
     for ax in grid.flat:
         ax.tick_params(labelsize=TEXT)
         for text in (ax.xaxis.label, ax.yaxis.label):
             text.set_size(TEXT)
         ax.spines[["top", "right"]].set_visible(False)
     return figure, list(grid.flat)
+
+
+def set_tolerance(ax: Axes, *, within: float = 0.0, within_factor: float = 1.0) -> None:
+    """State how far the numbers of one Axes may differ on another machine, and write it above its right corner.
+
+    Without it the numbers must be the same. Words must be the same in any case.
+
+    Args:
+        ax: of :func:`axes` or :func:`panels`.
+        within: the largest difference, in units of the axis. This or the next one.
+        within_factor: the largest ratio, in either direction.
+
+    Raises:
+        ValueError: neither is stated, or both are, or one is too small to allow for anything; or the figure is plain.
+    """
+    stated = [("within", within)] * (within != 0) + [("within_factor", within_factor)] * (within_factor != 1)
+    if len(stated) != 1 or not (0 <= within < np.inf and 1 <= within_factor < np.inf):
+        raise ValueError(
+            "a tolerance is one of within > 0 and within_factor > 1: got "
+            f"within={within}, within_factor={within_factor}. State one."
+        )
+    if not hasattr(ax.figure, "tolerances"):
+        raise ValueError(
+            f"the figure is one of axes or panels, which keep its data: got {ax.figure}. Make it by these."
+        )
+    ax.figure.tolerances[ax] = stated[0]
+    words = f"±{within:g}" if within else f"×/÷ {within_factor:g}"
+    corner = {"transform": ax.transAxes, "ha": "right", "va": "bottom", "fontsize": 7, "color": "0.35"}
+    ax.text(1, 1.01, f"another machine: {words}", **corner)
 
 
 def png(figure: Figure) -> bytes:

@@ -8,10 +8,10 @@ and fails where a stored notebook differs from a fresh run. A number that a cell
 where the text names it (``companion.book.numbers``).
 
 What a run leaves behind by chance is taken out: cell ids come from the name and the index of the cell, widget ids
-from their order of appearance, and timings, kernel details and empty layout values are dropped. Numbers of
-``show_measured`` are kept from the stored notebook as long as the source of their cell is the same and the new ones
-agree within the stored tolerance. Of a cell tagged ``live-lab`` only the text of its output is stored: its controls are
-dead without a kernel.
+from their order of appearance, and timings, kernel details and empty layout values are dropped. Measured numbers and
+plots are kept from the stored notebook as long as the source of their cell is the same and the new ones agree with them
+within the stored tolerance. Of a cell tagged ``live-lab`` only the text of its output is stored: its controls are dead
+without a kernel.
 """
 
 import argparse
@@ -36,6 +36,8 @@ except ModuleNotFoundError as error:
 from companion.book import colab, numbers, toc
 from companion.book.cases import Result
 from companion.book.measured_output import MEASURED, Measured, differences
+from companion.book.plot_output import PLOT, seal
+from companion.book.plot_output import differences as plot_differences
 from companion.book.stable import stable
 
 ROOT = toc.CHECKOUT
@@ -134,7 +136,10 @@ def _place(source: Path, index: int) -> str:
 
 
 def keep_measured(notebook: NotebookNode, stored: NotebookNode | None) -> NotebookNode:
-    """Put stored numbers of ``show_measured`` in place of those that agree with them, in cells of the same source."""
+    """Put stored measured numbers and plots in place of those that agree with them, in cells of the same source.
+
+    A plot of the very same data is the new one, whose style may have changed.
+    """
     known: dict[str, list[NotebookNode]] = {}
     for cell in stored.cells if stored else []:
         known.setdefault(cell.source, []).append(cell)
@@ -145,6 +150,9 @@ def keep_measured(notebook: NotebookNode, stored: NotebookNode | None) -> Notebo
             if was and now and not differences(was, now):
                 shown = Result.read(was) if "claim" in was else Measured(was)
                 new.data = nbformat.from_dict(shown.bundle())
+            before, after = (output.get("metadata", {}).get(PLOT, {}) for output in (old, new))
+            if before and after and before.get("axes") != after.get("axes") and not plot_differences(before, after):
+                new.data, new.metadata = old.data, old.metadata
     return notebook
 
 
@@ -156,7 +164,10 @@ def run(source: Path) -> NotebookNode:
 def finish(executed: NotebookNode, source: Path, stored: NotebookNode | None) -> NotebookNode:
     """Clean an executed source, keep the measured numbers that are stored, and fill its numbers into its text."""
     name = toc.page(source)
-    notebook = keep_measured(stable(executed, name), stored)
+    cleaned = stable(executed, name)
+    for output in (output for cell in cleaned.cells for output in cell.get("outputs", [])):
+        seal(output)
+    notebook = keep_measured(cleaned, stored)
     return fill_numbers(notebook, notebook, name)
 
 

@@ -14,6 +14,7 @@ import ast
 import base64
 import copy
 import io
+import itertools
 import json
 import math
 import os
@@ -34,6 +35,8 @@ from PIL import Image
 from companion.book import notebooks, pages, toc
 from companion.book.measured_output import MEASURED, differences
 from companion.book.pages import rules
+from companion.book.plot_output import PLOT, is_sealed
+from companion.book.plot_output import differences as plot_differences
 from companion.book.stable import WIDGET_STATE, WIDGET_VIEW
 
 MOST_DIFFERENCE = 2.0  # of 255, mean over a picture: another processor rounds an edge's shade otherwise, no more
@@ -78,23 +81,38 @@ def _data(output: nbformat.NotebookNode) -> dict:
 
 
 def picture_problems(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode) -> list[str]:
-    """Compare the pictures of two notebooks by their pixels, and take them out of both."""
+    """Compare the pictures of two notebooks, and take them out of both: plots by their data, others by their pixels."""
     found = []
     for index, (old, new) in enumerate(zip(stored.cells, fresh.cells, strict=False)):
-        was, now = _take_pictures(old), _take_pictures(new)
-        if [one.shape for one in was] != [one.shape for one in now]:
+        was, now = _pictures(old), _pictures(new)
+        plots = [PLOT in one.metadata and PLOT in two.metadata for one, two in zip(was, now, strict=False)]
+        for one, two, is_plot in zip(was, now, plots, strict=False):
+            if is_plot:
+                found += [f"cell {index}: {each}" for each in plot_differences(one.metadata[PLOT], two.metadata[PLOT])]
+                found += [f"cell {index}: its picture is not the one of its data"] * (not is_sealed(one))
+        pixels = [_take_pixels(pictures, plots) for pictures in (was, now)]
+        if [one.shape for one in pixels[0]] != [one.shape for one in pixels[1]] or len(was) != len(now):
             found.append(
                 f"cell {index}: it stores {len(was)} pictures, a fresh run gives {len(now)}, or of other sizes"
             )
-        elif any(np.abs(a - b).mean() > MOST_DIFFERENCE for a, b in zip(was, now, strict=True)):
+        elif any(np.abs(a - b).mean() > MOST_DIFFERENCE for a, b in zip(*pixels, strict=True)):
             found.append(f"cell {index}: it stores another picture than a fresh run gives")
     return found
 
 
-def _take_pictures(cell: nbformat.NotebookNode) -> list[np.ndarray]:
-    data = [output["data"] for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
-    pictures = [Image.open(io.BytesIO(base64.b64decode(one.pop("image/png")))).convert("RGB") for one in data]
-    return [np.asarray(picture, dtype=float) for picture in pictures]
+def _pictures(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [output for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
+
+
+def _take_pixels(pictures: list[nbformat.NotebookNode], plots: list[bool]) -> list[np.ndarray]:
+    """Take the pictures and the data of plots out of outputs; give the pixels of those that are no plots."""
+    found = []
+    for picture, is_plot in itertools.zip_longest(pictures, plots[: len(pictures)], fillvalue=False):
+        picture.metadata.pop(PLOT, None)
+        data = base64.b64decode(picture.data.pop("image/png"))
+        if not is_plot:
+            found.append(np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), dtype=float))
+    return found
 
 
 def shown_models(notebook: nbformat.NotebookNode) -> dict[str, dict | None]:

@@ -37,7 +37,8 @@ def test_the_pages_are_listed_with_their_minutes_the_path_first(tmp_path):
     assert words == (
         "The root , 3 min Masks , 7 min The path takes about 10 minutes. "
         "To go deeper; no later page needs these: Deeper , 4 min "
-        "Beside the path: Questions : interview questions Claims : what is said about it, tested"
+        "Beside the path: Questions : from basic to hard, with folded answers "
+        "Claims : a verdict on each statement, and its evidence"
     )
 
 

@@ -16,6 +16,7 @@ from PIL import Image
 
 from companion.book import notebooks
 from companion.book.measured_output import MEASURED, Measured
+from companion.book.plot_output import PLOT, seal
 from companion.explorers import explorers
 from tests.tools import fresh_run
 from tests.tools.fresh_run import name_of, notebook_problems, picture_problems, shown_models, state_problems
@@ -38,6 +39,8 @@ CELLS = (
     "print('one')\n1 + 1",
     "_ = plt.plot([1, 2])",
     "from companion.book import show_measured\nshow_measured({'right': [97.5, 98]}, within=3, unit='%')",
+    "from companion import plots\n_, ax = plots.axes(3, 2)\n_ = ax.plot([0, 1], [2, 2.5])\n"
+    "plots.set_tolerance(ax, within=0.1)",
 )
 
 
@@ -69,7 +72,7 @@ def test_the_stored_explorers_have_the_code_of_the_package(chapter):
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
-    """The folder of a book with one page: two explorers, one of them shown twice, a picture, and measured numbers."""
+    """The folder of a book with one page: two explorers, one shown twice, a picture, measured numbers, and a plot."""
     book = tmp_path_factory.mktemp("root") / "book"
     book.mkdir()
     tags = [":tags: [nbval-ignore-output]\n\n" * ("show_measured" in cell) for cell in CELLS]
@@ -181,6 +184,55 @@ def test_measured_numbers_beyond_their_tolerance_and_other_names_are_found(small
     data.update(Measured({**data[MEASURED], **change}).bundle())
     fresh = notebooks.keep_measured(copy.deepcopy(small), spoiled)
     assert notebook_problems(spoiled, fresh)[0].startswith(finding)
+
+
+def plot_of(notebook):
+    (plot,) = (
+        output for cell in notebook.cells for output in cell.get("outputs", []) if PLOT in output.get("metadata", {})
+    )
+    return plot
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        ({"y": "2 2.7"}, "Axes 0, line 0: its y is 2 2.7, and in a run 2 2.5"),
+        ({"label": "x"}, "Axes 0, line 0: its label is x, and in a run "),
+    ],
+)
+def test_a_plot_is_compared_by_its_data(small, change, finding):
+    spoiled = copy.deepcopy(small)
+    plot_of(spoiled).metadata[PLOT].axes[0].artists[0].update(change)
+    fresh = notebooks.keep_measured(copy.deepcopy(small), spoiled)
+    assert notebook_problems(spoiled, fresh) == [f"cell 8: {finding}"]
+
+
+def test_a_plot_within_its_tolerance_is_kept_with_its_picture(small):
+    near, other = copy.deepcopy(small), picture(100)
+    plot_of(near).metadata[PLOT].axes[0].artists[0].y = "2 2.59"
+    plot_of(near).data["image/png"] = other.data["image/png"]
+    seal(plot_of(near))
+    kept = notebooks.keep_measured(copy.deepcopy(small), near)
+    assert plot_of(kept) == plot_of(near)
+    assert notebook_problems(near, kept) == []
+
+
+def test_a_plot_of_the_same_data_is_the_new_one_and_its_pixels_do_not_count(small):
+    stored = copy.deepcopy(small)
+    plot_of(stored).data["image/png"] = picture(100).data["image/png"]
+    assert "cell 8: its picture is not the one of its data" in notebook_problems(stored, copy.deepcopy(small))
+    seal(plot_of(stored))
+    kept = notebooks.keep_measured(copy.deepcopy(small), stored)
+    assert plot_of(kept) == plot_of(small)
+    assert notebook_problems(stored, kept) == []
+
+
+def test_a_plot_that_was_stored_without_its_data_is_compared_by_its_pixels(small):
+    stored = copy.deepcopy(small)
+    del plot_of(stored)["metadata"][PLOT]
+    assert notebook_problems(stored, copy.deepcopy(small)) == []
+    stored.cells[8].outputs[0].data["image/png"] = picture(0, (390, 260)).data["image/png"]
+    assert notebook_problems(stored, copy.deepcopy(small))[0].startswith("cell 8: it stores")
 
 
 def test_measured_numbers_within_their_tolerance_pass_and_a_table_that_is_not_theirs_does_not(small):

@@ -15,9 +15,9 @@ from companion.book import pages, toc
 from companion.book.site.html import element, parse
 
 BESIDE = {
-    "questions": "interview questions",
-    "exercises": "exercises with a checker",
-    "claims": "what is said about it, tested",
+    "questions": "from basic to hard, with folded answers",
+    "exercises": "with a checker, hints and solutions",
+    "claims": "a verdict on each statement, and its evidence",
 }
 """What the pages are that are worked through."""
 
