@@ -228,7 +228,13 @@ def test_a_record_takes_what_it_does_not_say_from_its_group(tmp_path):
     assert read(tmp_path / "area.yml") == [
         Mutant("area", "n", "a.py", (edit,), ("tests/test_a.py::test_b",), "E"),
         Mutant("area", "m", "a.py", (edit,), ("tests/test_a.py::test_c", "tests/test_d.py"), "F"),
-        Mutant("area", "o", "a.py", (Edit(pattern="x"),), ("--nbval", "-ptests.tools.fresh_run", "book/a.ipynb")),
+        Mutant(
+            "area",
+            "o",
+            "a.py",
+            (Edit(pattern="x"),),
+            ("--jaxtyping-packages=", "--nbval", "-ptests.tools.fresh_run", "book/a.ipynb"),
+        ),
     ]
 
 
