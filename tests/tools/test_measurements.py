@@ -13,7 +13,7 @@ from companion.book import claims
 
 BOOK = Path(__file__).parents[2] / "book"
 FOLDED = {"bool", "all", "any", "abs", "min", "max", "sum", "len", "int", "float", "round", "tensor", "bool_", "array"}
-ROOTS = ("torch", "numpy", "companion")
+ROOTS = ("sympy", "torch", "numpy", "companion")
 # What holds, converts or folds numbers: of literals it makes literals.
 HOLDS = {*FOLDED, "as_tensor", "asarray", "from_numpy", "stack", "cat", "full", "zeros", "ones", "eye", "arange"}
 HOLDS |= {"linspace", "item", "tolist", "numpy", "double", "half", "long", "to", "mean", "median", "prod", "clone"}

@@ -7,11 +7,13 @@ from functools import cache
 
 import torch
 import torch.nn.functional as F
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from companion.attention import attention
 from companion.measure import Experiment
 from companion.multihead import MultiHeadAttention, merge_heads, split_heads
+from companion.seeding import seeded
 
 TOKENS, LETTERS, DIGITS = 8, 4, 4
 """A sequence has eight tokens, each a letter with a digit: four letters, each twice, and four digits."""
@@ -50,8 +52,8 @@ class Reader(nn.Module):
         self.attention = nn.ModuleList(layers)
         self.answer = nn.Sequential(nn.Linear(d_model, 64), nn.ReLU(), nn.Linear(64, LETTERS + DIGITS))
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        """Return the logits of both answers, ``(size, 8, 2, 4)``."""
+    def forward(self, tokens: Int[Tensor, "size t"]) -> Float[Tensor, "size t 2 4"]:
+        """Return the logits of both answers."""
         x = self.token(tokens) + self.position.weight
         for layer in self.attention:
             x = x + layer(x)
@@ -82,7 +84,15 @@ def train(model: nn.Module, seed: int, steps: int) -> nn.Module:
 
 
 def right(model: nn.Module, sequences: int = 300) -> list[float]:
-    """Return the percentages of right letters and of right digits, on sequences that no training drew."""
+    """Test a model on sequences that no training drew.
+
+    Args:
+        model: gives the logits of both answers, ``(size, 8, 2, 4)``, for tokens ``(size, 8)``.
+        sequences: number of them.
+
+    Returns:
+        The percentages of right letters and of right digits.
+    """
     tokens, answers, _ = two_questions(torch.Generator().manual_seed(99), sequences)
     found = model(tokens).argmax(dim=-1) == answers
     return (100 * found[:, 1:].double().mean(dim=(0, 1))).tolist()
@@ -90,17 +100,38 @@ def right(model: nn.Module, sequences: int = 300) -> list[float]:
 
 @cache
 def _trained(seed: int, n_heads: int, n_layers: int, steps: int) -> list[float]:
-    torch.manual_seed(seed)
-    return right(train(Reader(n_heads, n_layers), seed, steps), 1000)
+    with seeded(seed):
+        model = Reader(n_heads, n_layers)
+    return right(train(model, seed, steps), 1000)
 
 
 def letters_right(seed: int, heads: int, layers: int, steps: int = 5000) -> float:
-    """Train a model on the two questions and return the percentage of right letters; guessing gives 25."""
+    """Train a model on the two questions.
+
+    Args:
+        seed: of the first parameters and the sequences.
+        heads: of each layer.
+        layers: of self-attention.
+        steps: of training.
+
+    Returns:
+        The percentage of right letters; guessing gives 25.
+    """
     return _trained(seed, heads, layers, steps)[0]
 
 
 def digits_right(seed: int, heads: int, layers: int, steps: int = 5000) -> float:
-    """Train a model on the two questions and return the percentage of right digits; guessing gives 25."""
+    """Train a model on the two questions.
+
+    Args:
+        seed: of the first parameters and the sequences.
+        heads: of each layer.
+        layers: of self-attention.
+        steps: of training.
+
+    Returns:
+        The percentage of right digits; guessing gives 25.
+    """
     return _trained(seed, heads, layers, steps)[1]
 
 

@@ -109,7 +109,18 @@ def by_position(task: str, scheme: str, seed: int, steps: int) -> Tensor:
 
 
 def tested(seed: int, task: str, scheme: str, steps: int, positions: str) -> float:
-    """Return the mean of ``by_position`` over one of the stretches."""
+    """Train a model, and test it at some positions.
+
+    Args:
+        seed: of the training.
+        task: ``"lookup"`` or ``"echo"``.
+        scheme: of positions.
+        steps: of the training.
+        positions: one of ``STRETCHES``.
+
+    Returns:
+        The mean of ``by_position`` over these positions.
+    """
     first, end = STRETCHES[positions]
     return by_position(task, scheme, seed, steps)[first:end].mean().item()
 
