@@ -103,8 +103,9 @@ def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
     """Make a page of each module that is linked to."""
     for path in sorted(set().union(*_used(app.env).values())):
         code = (toc.CHECKOUT / path).read_text("utf8")
-        body = highlight(code, PythonLexer(), HtmlFormatter(lineanchors="line"))
-        yield _page(path), {"title": path, "body": f"<h1>{escape(path)}</h1>\n{body}"}, "page.html"
+        body = highlight(code, PythonLexer(), HtmlFormatter(linespans="line"))
+        wide = f'<div style="overflow-x:auto" tabindex="0">{body}</div>'
+        yield _page(path), {"title": path, "body": f"<h1>{escape(path)}</h1>\n{wide}"}, "page.html"
 
 
 def setup(app: Sphinx) -> dict[str, object]:
