@@ -53,9 +53,19 @@ def depart_citation(self: HTML5Translator, node: nodes.citation) -> None:
         self.body.append("</div>\n")
 
 
+def name_toggles(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: object) -> None:
+    """Name what opens a chapter in the sidebar, which the theme shows as an arrow alone."""
+    make = context.get("generate_toctree_html")
+    if make:
+        context["generate_toctree_html"] = lambda *given, **options: str(make(*given, **options)).replace(
+            "<summary>", '<summary aria-label="Pages of the chapter">'
+        )
+
+
 def setup(app: Sphinx) -> dict[str, object]:
     """Register the templates and the list of sources."""
     app.add_node(nodes.citation, html=(visit_citation, depart_citation), override=True)
     app.connect("config-inited", add_templates)
     app.connect("html-page-context", add_to_context)
+    app.connect("html-page-context", name_toggles, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
