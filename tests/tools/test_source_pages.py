@@ -55,7 +55,7 @@ def test_a_link_leads_to_the_line_on_a_page_of_the_site(tmp_path):
     ]
     page = (tmp_path / "_build/html/source/companion/attention.html").read_text("utf8")
     assert f'id="line-{line}"' in page or f'name="line-{line}"' in page
-    assert "<h1>companion/attention.py</h1>" in page
+    assert "<h1>companion/<wbr>attention.py</h1>" in page
     assert not (tmp_path / "_build/html/source/companion/norm.html").exists()
 
 

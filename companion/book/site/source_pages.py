@@ -5,6 +5,7 @@ that some page links to get a page of their own.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -105,7 +106,8 @@ def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
         code = (toc.CHECKOUT / path).read_text("utf8")
         body = highlight(code, PythonLexer(), HtmlFormatter(linespans="line"))
         wide = f'<div style="overflow-x:auto" tabindex="0">{body}</div>'
-        yield _page(path), {"title": path, "body": f"<h1>{escape(path)}</h1>\n{wide}"}, "page.html"
+        heading = re.sub("(?<=[/_])", "<wbr>", escape(path))  # a phone must break a long path
+        yield _page(path), {"title": path, "body": f"<h1>{heading}</h1>\n{wide}"}, "page.html"
 
 
 def setup(app: Sphinx) -> dict[str, object]:
