@@ -1,20 +1,10 @@
 """What a notebook keeps of a plot: the numbers and the words of each artist, rounded, and of many a part."""
 
-import matplotlib
 import numpy as np
 import pytest
 
 from companion import plots
 from companion.plot_data import KEY, MOST, axes_data, figure_data, pack
-
-matplotlib.use("Agg")
-
-
-@pytest.fixture
-def ax():
-    figure, ax = plots.axes(4.0, 2.0)
-    yield ax
-    plots.plt.close(figure)
 
 
 def artists(ax):

@@ -15,13 +15,6 @@ WEIGHTS = [[0.2, 0.8, 0.0], [0.465, 0.035, 0.5]]
 EVERY_SHADE = (np.arange(256) + 0.5)[None] / 256  # the middle of each of the 256 steps of a colour map
 
 
-@pytest.fixture
-def ax():
-    figure, ax = plots.axes(4.0, 2.0)
-    yield ax
-    plots.plt.close(figure)
-
-
 def texts(ax):
     return {tuple(int(x) for x in text.get_position()): text for text in ax.texts}
 

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from companion.config import ModelConfig, base, big
+from companion.cost import BERT_BASE, GPT2_SMALL, LLAMA_7B
 from companion.decoder import DecoderLayer
 from companion.norm import LayerNorm, RMSNorm
 from companion.positional import ALiBi, Learned, RotaryPosition, Sinusoidal, T5Bias, TransformerXLPosition, sinusoidal
@@ -52,49 +53,16 @@ def count(model, described):
 
 
 def test_gpt2_small_has_124439808_parameters():
-    gpt2 = ModelConfig(
-        vocab=50257,
-        d_model=768,
-        n_layers=12,
-        n_heads=12,
-        d_ff=3072,
-        max_len=1024,
-        position="learned",
-        norm_placement="pre",
-    )
-    assert count(DecoderOnly, gpt2) == 124_439_808
+    assert count(DecoderOnly, GPT2_SMALL) == 124_439_808
 
 
 def test_bert_base_has_109482240_parameters_with_its_pooler():
-    bert = ModelConfig(
-        vocab=30522,
-        d_model=768,
-        n_layers=12,
-        n_heads=12,
-        d_ff=3072,
-        position="learned",
-        segments=2,
-        embedding_norm=True,
-    )
     pooler = 768 * 768 + 768  # left out of EncoderOnly
-    assert count(EncoderOnly, bert) + pooler == 109_482_240
+    assert count(EncoderOnly, BERT_BASE) + pooler == 109_482_240
 
 
 def test_llama_7b_has_6738415616_parameters():
-    llama = ModelConfig(
-        vocab=32000,
-        d_model=4096,
-        n_layers=32,
-        n_heads=32,
-        d_ff=11008,
-        position="rope",
-        activation="swiglu",
-        norm="rms",
-        norm_placement="pre",
-        bias=False,
-        tied=False,
-    )
-    assert count(DecoderOnly, llama) == 6_738_415_616
+    assert count(DecoderOnly, LLAMA_7B) == 6_738_415_616
 
 
 @pytest.mark.parametrize(("make_config", "d", "ff"), [(base, 512, 2048), (big, 1024, 4096)])

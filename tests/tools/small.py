@@ -25,6 +25,12 @@ numfig = True
 gettext_compact = False
 html_static_path = ["book/assets"]
 """
+FRONT = """---
+jupytext:
+  text_representation: {extension: .md, format_name: myst}
+kernelspec: {name: python3, display_name: Python 3, language: python}
+---
+"""
 SOURCE = "@article{who1999what, author = {Who, A.}, title = {What}, journal = {J}, year = {1999}, doi = {10.1000/1}}\n"
 
 

@@ -7,14 +7,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-FRONT = """---
-jupytext:
-  text_representation: {extension: .md, format_name: myst}
-kernelspec: {name: python3, display_name: Python 3, language: python}
----
+from tests.tools.small import FRONT
 
-"""
+ROOT = Path(__file__).parents[2]
 CELLS = (
     "# what every notebook begins with is put here",
     "from pathlib import Path\nran = Path('ran.txt').open('a')\ndef check_claim(name, least=0):\n"

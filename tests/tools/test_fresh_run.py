@@ -20,16 +20,10 @@ from companion.book.plot_output import PLOT, seal
 from companion.explorers import explorers
 from tests.tools import fresh_run
 from tests.tools.fresh_run import name_of, notebook_problems, picture_problems, shown_models, state_problems
-from tests.tools.small import contents
+from tests.tools.small import FRONT, contents
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
-FRONT = """---
-jupytext:
-  text_representation: {extension: .md, format_name: myst}
-kernelspec: {name: python3, display_name: Python 3, language: python}
----
-"""
 CELLS = (
     "1",  # where a page has the cell for Colab
     "import matplotlib.pyplot as plt",

@@ -3,7 +3,7 @@
 The synthetic task of the pages is here too: two questions at each token, one by position and one by content.
 """
 
-from functools import cache
+from functools import cache, partial
 
 import torch
 import torch.nn.functional as F
@@ -105,34 +105,20 @@ def _trained(seed: int, n_heads: int, n_layers: int, steps: int) -> list[float]:
     return right(train(model, seed, steps), 1000)
 
 
-def letters_right(seed: int, heads: int, layers: int, steps: int = 5000) -> float:
+def percent_right(answer: int, seed: int, heads: int, layers: int, steps: int = 5000) -> float:
     """Train a model on the two questions.
 
     Args:
+        answer: which of them counts, 0 for the letter or 1 for the digit.
         seed: of the first parameters and the sequences.
         heads: of each layer.
         layers: of self-attention.
         steps: of training.
 
     Returns:
-        The percentage of right letters; guessing gives 25.
+        The percentage of right answers; guessing gives 25.
     """
-    return _trained(seed, heads, layers, steps)[0]
-
-
-def digits_right(seed: int, heads: int, layers: int, steps: int = 5000) -> float:
-    """Train a model on the two questions.
-
-    Args:
-        seed: of the first parameters and the sequences.
-        heads: of each layer.
-        layers: of self-attention.
-        steps: of training.
-
-    Returns:
-        The percentage of right digits; guessing gives 25.
-    """
-    return _trained(seed, heads, layers, steps)[1]
+    return _trained(seed, heads, layers, steps)[answer]
 
 
 def recall_loss(seed: int, heads: int, steps: int = 1500) -> float:
@@ -170,7 +156,7 @@ def recall_loss(seed: int, heads: int, steps: int = 1500) -> float:
 
 SIZES = [{"heads": heads, "layers": 1} for heads in (1, 2, 4, 8, 32)] + [{"heads": 1, "layers": 2}]
 EXPERIMENTS = [
-    *(Experiment("letters right", "%", letters_right, size, "min") for size in SIZES),
-    *(Experiment("digits right", "%", digits_right, size, "min") for size in SIZES),
+    *(Experiment("letters right", "%", partial(percent_right, 0), size, "min") for size in SIZES),
+    *(Experiment("digits right", "%", partial(percent_right, 1), size, "min") for size in SIZES),
     *(Experiment("loss of a recall", "nats", recall_loss, {"heads": heads}) for heads in (1, 4, 16, 64)),
 ]
