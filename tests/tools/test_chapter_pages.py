@@ -1,4 +1,4 @@
-"""The list of a chapter's pages on its index: the path with its minutes, what goes deeper, what stands beside it."""
+"""The pages of a chapter with their minutes: the path, what goes deeper, what is beside it; the chapters."""
 
 import re
 
@@ -75,3 +75,31 @@ def test_what_a_chapter_does_not_have_is_not_announced(tmp_path, kinds, words):
     book.write("book/one/index.ipynb", notebook(re.sub("|".join(f"{name}\n" for name in kinds), "", INDEX)))
     assert book.warnings() == []
     assert words not in listed(book)[1]
+
+
+def chapters(book, caption):
+    book.write("book/index.md", PAGES["book/index.md"] + f"\n```{{chapters}} {caption}\n```\n")
+    return book.warnings()
+
+
+def test_the_chapters_of_a_part_are_listed_with_the_minutes_of_their_core_pages(tmp_path):
+    """An index counts as a core page, here with 200 words; what goes deeper, and the part of others, do not count."""
+    book = small(tmp_path)
+    book.write("book/two/questions.md", "---\norphan: true\n---\n\n# Others\n")
+    part = "- caption: {}\n  chapters:\n  - file: {}\n"
+    listing = "root: book/index\nparts:\n" + part.format("Read", "book/one/index.ipynb")
+    sections = "".join(f"    - file: book/one/{name}.ipynb\n" for name in ("root", "masks", "deeper-x"))
+    book.write("_toc.yml", f"{listing}    sections:\n{sections}" + part.format("Look", "book/two/questions.md"))
+    for name in ("claims", "questions"):
+        (tmp_path / "book" / "one" / f"{name}.ipynb").unlink()
+    shown = INDEX.replace("claims\nquestions\n", "")
+    book.write("book/one/index.ipynb", notebook(shown + "\n" + "word " * 200))
+    assert chapters(book, "Read") == []
+    found = re.search(r'<div class="chapters">.*?</div>', book.html("index"), re.DOTALL)[0]
+    assert re.findall(r'<a [^>]*href="([^"]+)"', found) == ["one/index.html"]
+    assert plain(found) == "One , 11 min All core pages together take about 0 hours."
+
+
+def test_a_part_that_the_book_does_not_have_is_refused(tmp_path):
+    (warning,) = chapters(small(tmp_path), "Reed")
+    assert "a part of the book has a caption in _toc.yml: got 'Reed'." in warning

@@ -478,6 +478,33 @@ def test_a_part_is_a_link_to_a_page_that_there_is(site):
     assert page.count('data-part="nowhere"') == 2
 
 
+def test_a_page_without_cells_shows_a_picture_by_its_name(tmp_path):
+    """Its parts are links where the page exists, as on a page with cells."""
+    home = "# Home\n\n```{toctree}\nattention/masks\n```\n\n```{picture} transformer_map\n```\n"
+    book = SmallBook(tmp_path, ["pictures"], {"book/index.md": home, "book/attention/masks.md": "# Masks\n"})
+    assert book.warnings() == []
+    page = book.html("index")
+    assert page.count("<svg") == 2
+    assert "<style" not in page
+    assert set(re.findall(r'<a href="([^"]*)"><g data-part="([\w-]+)">', page)) == {
+        ("attention/masks.html", "decoder-self-attention")
+    }
+    assert "_static/picture.css" in page
+
+
+def test_a_picture_that_no_chapter_has_is_refused_by_the_page(tmp_path):
+    book = SmallBook(tmp_path, ["pictures"], {"book/index.md": "# Home\n\n```{picture} transformer_mab\n```\n"})
+    (warning,) = book.warnings()
+    assert "companion.pictures has no picture 'transformer_mab'" in warning
+
+
+def test_every_part_of_a_picture_opens_a_page_of_the_book():
+    pages = {toc.page(file) for file in toc.files()}
+    named = {name: set(re.findall(r'data-page="([^"]*)"', shown.wide.svg())) for name, shown in DRAWN.items()}
+    assert {name: found - pages for name, found in named.items() if found - pages} == {}
+    assert len(named["transformer_map"]) >= 5
+
+
 def test_a_drawing_without_a_link_stays_an_image(site):
     assert 'role="img"' in DRAWN["transformer_map"].wide.svg()
     assert 'role="img"' not in site.html("one/page")

@@ -6,7 +6,6 @@ PARTS = (
     "mathjax",
     "launch",
     "theme",
-    "chapter_links",
     "chapter_pages",
     "claims_page",
     "questions_page",

@@ -1,7 +1,8 @@
-"""The directive ``{chapter-pages}``: the pages of its chapter with the minutes that reading them takes.
+"""The directives ``{chapter-pages}`` and ``{chapters}``: what there is to read, with the minutes that it takes.
 
-First the path, in order and with the sum of its minutes; then what may be left out; then what there is to practise and
-to look up. It stands on the chapter's page ``index``, which it does not list.
+The pages of a chapter: first the path, in order and with the sum of its minutes; then what may be left out; then what
+there is to practise and to look up. That directive stands on the chapter's page ``index``, which it does not list. The
+chapters of a part of the book are listed with the minutes of their core pages.
 """
 
 from pathlib import Path
@@ -32,7 +33,7 @@ def chapter_pages(env: BuildEnvironment, chapter: str) -> list[pages.Page]:
 
 
 class ChapterPages(SphinxDirective):
-    """The directive, without options or content."""
+    """The directive ``{chapter-pages}``, without options or content."""
 
     def run(self) -> list[nodes.Node]:
         """Return the lists."""
@@ -50,12 +51,34 @@ class ChapterPages(SphinxDirective):
         return [element("div", "chapter-pages", *parse(self, lines))]
 
 
+class Chapters(SphinxDirective):
+    """The directive ``{chapters} CAPTION``: the chapters of a part of the book."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the list."""
+        root = Path(self.env.srcdir)
+        names = dict.fromkeys(map(toc.chapter, toc.files(root, self.arguments[0])))
+        if not names:
+            raise self.error(f"a part of the book has a caption in _toc.yml: got {self.arguments[0]!r}.")
+        lines, total = [], 0
+        for name in names:
+            core = [page for page in chapter_pages(self.env, name) if page.kind in ("index", "core")]
+            minutes = sum(page.minutes for page in core)
+            total += minutes
+            lines.append(f"1. {_link(core[0])}, {minutes} min")
+        lines += ["", f"All core pages together take about {round(total / 60)} hours."]
+        return [element("div", "chapters", *parse(self, lines))]
+
+
 def _link(page: pages.Page) -> str:
     return f"{{doc}}`/book/{page.name}`"
 
 
 def setup(app: Sphinx) -> dict[str, object]:
-    """Register the directive."""
+    """Register the directives."""
     app.setup_extension("companion.book.site.html")
     app.add_directive("chapter-pages", ChapterPages)
+    app.add_directive("chapters", Chapters)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

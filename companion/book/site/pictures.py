@@ -1,8 +1,8 @@
 """Show drawn pictures on the site: their style sheet once, and their parts as links to the pages that they name.
 
 A cell leaves a picture with its own style sheet and with the words that stand in for it; here only its two layouts are
-kept. A part names a page without the folder of the book, ``attention/masks``: in a notebook it is no link, and on the
-site it is one if the book has the page.
+kept. On a page without cells, the directive ``{picture} transformer_map`` shows one. A part names a page without the
+folder of the book, ``attention/masks``: in a notebook it is no link, and on the site it is one if the page exists.
 """
 
 import re
@@ -10,13 +10,29 @@ import re
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.util.docutils import SphinxDirective
 
+from companion import pictures
 from companion.book import toc
 
 SHEET = toc.CHECKOUT / "companion" / "pictures" / "picture.css"
 CLASS = "fig-pair"  # of the element that holds both layouts
 _SVG = re.compile(r'<svg [^>]*class="fig .*?</svg>', re.DOTALL)
 _PART = re.compile(r'<a data-page="([^"]*)">(.*?)</a>', re.DOTALL)
+
+
+class Show(SphinxDirective):
+    """The directive ``{picture}``, with the name of a picture of any chapter."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the picture as a cell would leave it."""
+        try:
+            drawn = getattr(pictures, self.arguments[0])()
+        except AttributeError as error:
+            raise self.error(str(error)) from None
+        return [nodes.figure("", nodes.raw("", drawn._repr_html_(), format="html"))]
 
 
 def on_resolved(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -48,6 +64,7 @@ def add_sheet(app: Sphinx, config: Config) -> None:
 def setup(app: Sphinx) -> dict[str, object]:
     """Register with Sphinx."""
     app.setup_extension("companion.book.site.html")
+    app.add_directive("picture", Show)
     app.connect("config-inited", add_sheet)
     app.connect("doctree-resolved", on_resolved)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

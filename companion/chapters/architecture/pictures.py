@@ -6,17 +6,17 @@ from math import pi, sin
 from companion.pictures import DISPLAY, LABEL, SMALL, TITLE, Canvas, Number, number, picture
 
 PAGES = {  # part: the page that it opens
-    "encoder": "architecture/encoder-decoder-or-both",
-    "decoder": "architecture/why-a-decoder",
+    "encoder": "architecture/index",
+    "decoder": "architecture/index",
     "encoder-self-attention": "attention/attention-in-fifteen-minutes",
     "decoder-self-attention": "attention/masks",
-    "cross-attention": "attention/a-translator-that-you-can-look-into",
+    "cross-attention": "attention/a-translator-you-can-look-into",
     "keys-values": "multi-head/several-heads",
-    "feed-forward": "add-norm/the-feed-forward-network",
-    "add-norm": "add-norm/the-residual-stream",
-    "embedding": "architecture/from-text-to-tokens",
+    "feed-forward": "add-norm/index",
+    "add-norm": "add-norm/index",
+    "embedding": "architecture/index",
     "positions": "positional-encoding/why-positions",
-    "output": "generation/greedy-sampling-beam",
+    "output": "architecture/index",
 }
 NEXT_WORDS = (0.7, 0.2, 0.1)  # shares of the three words at the top, invented
 WIDTHS = ((6, -10), (12, -2), (6, 6))  # half the width and the place of the three bars of a feed-forward network
