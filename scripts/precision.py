@@ -437,7 +437,7 @@ def cases() -> list[Case]:
     return [case for part in parts for case in part()]
 
 
-# Training and writing
+# Training and generating
 
 
 def hidden_rows(kernel: str, device: str, dtype: torch.dtype) -> Tensor:
@@ -450,7 +450,7 @@ def hidden_rows(kernel: str, device: str, dtype: torch.dtype) -> Tensor:
 
 
 def texts(device: str) -> list[list[list[int]]]:
-    """Let a small model write in float64, where no tie hangs on a rounding: greedy, sampled, and by beam search."""
+    """Let a small model generate in float64, where rounding decides no tie: greedy, sampled, and by beam search."""
     config = ModelConfig(vocab=19, d_model=48, n_layers=2, n_heads=6, d_ff=80, max_len=16, dropout=0.0)
     model, draw = Draw().module(Transformer, config).to(device), Draw()
     source, start = draw.tokens(19, 3, 7).to(device), torch.zeros(3, 1, dtype=torch.long, device=device)
