@@ -74,7 +74,12 @@ def lookup_accuracy(seed: int, d_k: int, factor: str, rate: float, steps: int = 
         return 100 * (logits(*given).argmax(dim=-1) == wanted).double().mean().item()
 
 
+UNSCALED = {"factor": "1", "rate": 0.001}
 EXPERIMENTS = [
     Experiment("lookup", "% right", lookup_accuracy, {"d_k": d_k, "factor": factor, "rate": rate}, statistic="min")
     for d_k, factor, rate in product((64, 512), FACTORS, (0.001, 0.003, 0.01, 0.03, 0.1))
+] + [
+    Experiment("lookup-longer", "% right", lookup_accuracy, {"d_k": d_k, **UNSCALED, "steps": steps}, statistic="min")
+    for d_k, steps in ((64, 4000), (512, 12000))
 ]
+"""Two thousand steps of each factor and rate, and more steps at one rate without a scale."""

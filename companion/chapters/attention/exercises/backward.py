@@ -153,7 +153,7 @@ ATTENTION_BACKWARD = Exercise(
         Mistake(
             "order-swapped",
             Edit(ENDS, "d_scores.mT @ query * scale, d_scores @ key * scale"),
-            "d_query and d_key have changed places. Return them in the order of the arguments.",
+            "d_query and d_key are swapped. Return them in the order of the arguments.",
         ),
     ),
 )

@@ -77,7 +77,7 @@ SOFTMAX_STABLE = Exercise(
         "scores of a row.",
         "Choose that number for each row so that the largest exponent is 0: nothing overflows, and the sum is at "
         "least 1. Keep the axis when you reduce, so that shapes broadcast.",
-        "A row of -inf needs a decision in two places: -inf minus -inf is NaN, and then 0 over 0 is. "
+        "A row of -inf needs a decision twice: -inf minus -inf is NaN, and then 0 over 0 is. "
         "Put a harmless number in the way of each with `masked_fill` or `torch.where`.",
     ),
     mistakes=(
@@ -240,7 +240,7 @@ MASKED_WEIGHTS = Exercise(
         Mistake(
             "finite-stand-in",
             lambda scores, mask: _softmax_under(scores, mask, -1e9),
-            "You hid keys with a large negative number in place of -inf. In a row with no key all scores are then "
+            "You hid keys with a large negative number instead of -inf. In a row with no key all scores are then "
             "equal or as before, and keys that are all hidden share the weight; and a number not large enough loses "
             "to scores near a million.",
             also=(

@@ -31,7 +31,7 @@ class MaskExplorer(Explorer):
     t_q = Whole(5, 1, 6, help="number of queries; the causal patterns need ``t_q <= t_k``")
     t_k = Whole(5, 1, 6, help="number of keys")
     size = Whole(2, 1, 6, help="keys in the window")
-    padded = Switch(True, help="whether a padding mask is joined")
+    padded = Switch(True, help="whether a padding mask is combined with the pattern")
     length = Whole(4, 0, 6, help="number of keys that are not padding; more than ``t_k`` means ``t_k``")
     convention = Choice(
         ("look", "hide", "additive"), "look", help="True = may look, True = hidden, or 0 and minus infinity"
