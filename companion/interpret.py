@@ -103,11 +103,12 @@ def head_importance(
     .. math:: I_h = \operatorname{mean}_x \left| \frac{\partial L(x)}{\partial \xi_h} \right|
 
     where each head's output is multiplied by a gate :math:`\xi_h = 1`. Michel et al. (2019), Eq. (2). It is the slope
-    at the gate's full opening; what closing it does, :func:`ablate` tells.
+    at the gate's full opening; what closing it does, :func:`ablate` tells. Each example has gates of its own, so its
+    loss must depend on no other example of the batch: the slopes of a loss that does are not the formula's.
 
     Args:
         model: a module with attention layers.
-        losses: calls the model and returns one loss for each example.
+        losses: calls the model and returns one loss for each example, which depends on that example alone.
 
     Returns:
         For each layer's name, ``(n_heads,)``, on the CPU.

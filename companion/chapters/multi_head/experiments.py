@@ -116,7 +116,9 @@ def percent_right(answer: int, seed: int, heads: int, layers: int, steps: int = 
         steps: of training.
 
     Returns:
-        The percentage of right answers; guessing gives 25.
+        The percentage of right answers. A blind guess gives 25. A model that finds nothing reaches 2/7 of the letters,
+        because its own letter comes once more; one that finds only the twin 3/7 of the letters, and one that finds only
+        the token before 5/14 of the digits.
     """
     return _trained(seed, heads, layers, steps)[answer]
 
@@ -155,8 +157,14 @@ def recall_loss(seed: int, heads: int, steps: int = 1500) -> float:
 
 
 SIZES = [{"heads": heads, "layers": 1} for heads in (1, 2, 4, 8, 32)] + [{"heads": 1, "layers": 2}]
+SEEDS = [range(10 if size in SIZES[:2] else 3) for size in SIZES]  # ten where one head is compared with two
+LONG = 20_000
+RECALLS = [{"heads": heads} for heads in (1, 4, 16, 32, 64)] + [{"heads": 64, "steps": LONG}]
 EXPERIMENTS = [
-    *(Experiment("letters right", "%", partial(percent_right, 0), size, "min") for size in SIZES),
-    *(Experiment("digits right", "%", partial(percent_right, 1), size, "min") for size in SIZES),
-    *(Experiment("loss of a recall", "nats", recall_loss, {"heads": heads}) for heads in (1, 4, 16, 64)),
+    *(
+        Experiment(f"{name} right", "%", partial(percent_right, answer), size, "min", seeds)
+        for answer, name in enumerate(("letters", "digits"))
+        for size, seeds in zip(SIZES, SEEDS, strict=True)
+    ),
+    *(Experiment("loss of a recall", "nats", recall_loss, settings) for settings in RECALLS),
 ]

@@ -6,16 +6,18 @@ from companion.pictures import LABEL, SMALL, TITLE, Canvas, number, picture
 
 D_MODEL, N_HEADS = 512, 8  # of the paper's base model
 PAIRS = {"mha": 8, "gqa": 2, "mqa": 1}  # pairs of key and value heads for eight query heads
-TOKENS, ASKING = ("b1", "a3", "d0", "a2", "c1", "b2", "d3", "c0"), 3  # a sequence of the synthetic task, one position
-_BEFORE_IT = ("[CLS]", "the", "animal", "didn", "'", "t", "cross", "the2", "street", "because", "it", "was", "too")
+TOKENS, ASKING = ("c0", "b1", "d0", "a0", "b2", "d2", "a3", "c1"), 1  # a sequence of the synthetic task, one position
+KEYS = ("[CLS]", "animal", "street", "13 others")
 IT_LOOKS = {
-    last: dict(zip((*_BEFORE_IT, last, ".", "[SEP]"), weights, strict=True))
-    for last, weights in {
-        "tired": (0.13, 0.02, 0.67, 0, 0.01, 0, 0.01, 0.01, 0.02, 0, 0.02, 0, 0, 0.04, 0.02, 0.02),
-        "wide": (0.19, 0.03, 0.56, 0.01, 0.02, 0.01, 0.02, 0.02, 0.04, 0.01, 0.03, 0.01, 0, 0.01, 0.03, 0.03),
-    }.items()
+    (head, last): dict(zip(KEYS, weights, strict=True))
+    for head, last, weights in (
+        ("layer 3, head 1", "tired", (0.10, 0.68, 0.05, 0.17)),
+        ("layer 3, head 1", "wide", (0.33, 0.28, 0.12, 0.27)),
+        ("layer 5, head 11", "tired", (0.13, 0.67, 0.02, 0.18)),
+        ("layer 5, head 11", "wide", (0.19, 0.56, 0.04, 0.22)),
+    )
 }
-"""Weights of MiniLM's layer 5, head 11, on the tokens of *The animal didn't cross the street because it was too …*."""
+"""Weights of two of MiniLM's heads, from *it*, in *The animal didn't cross the street because it was too …*."""
 
 
 @picture
@@ -110,46 +112,44 @@ def two_questions(wide: bool, tokens: Sequence[str] = TOKENS, at: int = ASKING) 
 
 
 @picture
-def it_looks_at(wide: bool, looks: Mapping[str, Mapping[str, float]] = IT_LOOKS) -> Canvas:
-    """Draw where one head looks from a word, in versions of a sentence that differ in their last word.
+def it_looks_at(wide: bool, looks: Mapping[tuple[str, str], Mapping[str, float]] = IT_LOOKS) -> Canvas:
+    """Draw where heads look from a word, each in versions of a sentence that differ in their last word.
 
     Args:
-        looks: for the last word of each version, the weight on each token; ``it`` looks.
+        looks: for each head and last word the weight on each key; ``it`` looks.
 
     Returns:
         The picture.
 
     Raises:
-        ValueError: there are not two versions, or the weights of one are no distribution.
+        ValueError: there are not two heads with two versions each, or the weights of one are no distribution.
     """
-    if len(looks) != 2 or any(abs(sum(weights.values()) - 1) > 0.05 for weights in looks.values()):
+    if len(looks) != 4 or any(abs(sum(weights.values()) - 1) > 0.05 for weights in looks.values()):
         sums = [round(sum(weights.values()), 2) for weights in looks.values()]
-        raise ValueError(f"the picture has two versions, each with weights that sum to 1: got the sums {sums}.")
-    largest = {last: max(weights, key=weights.get) for last, weights in looks.items()}
+        raise ValueError(f"the picture has four panels, each with weights that sum to 1: got the sums {sums}.")
     labels = {
-        "title": "What one head looks at",
-        "desc": "A line leads from the word it to each token of its sentence, the wider, the more weight. "
+        "title": "What two heads look at",
+        "desc": "Lines lead from the word it to the keys of its sentence, the wider, the more weight. "
         + " ".join(
-            f"Where the sentence ends in {last}, the widest, {looks[last][token]:.2f}, leads to {token}."
-            for last, token in largest.items()
+            f"In {head}, where the sentence ends in {last}, the weights are "
+            f"{', '.join(f'{weight:.2f} on {key}' for key, weight in weights.items())}."
+            for (head, last), weights in looks.items()
         ),
         "query": "it",
-        "version": "... too",
+        "version": "… too",
     }
-    height = 48 + 20 * max(map(len, looks.values()))
-    height += -height % 8
-    c = Canvas("it-looks-at", wide, height if wide else 2 * height + 16, labels["title"], labels["desc"])
-    for k, (last, weights) in enumerate(looks.items()):
-        x, y = (16 + 360 * k, 0) if wide else (16, k * (height + 16))
-        c.text(x, y + 20, f"{labels['version']} {last}", TITLE, "start", strong=True)
-        asks = c.box(x, y + 32 + 10 * len(weights), 48, 32, labels["query"], tone="query")
-        for i, (token, weight) in enumerate(weights.items()):
-            middle, most = y + 52 + 20 * i, token == largest[last]
-            if weight >= 0.015:
-                c.arrow(asks.right, (x + 176, middle), tone="attention", width=1 + 9 * weight, head=False)
-            c.text(x + 188, middle, token.rstrip("2"), SMALL, "start", strong=most)
-            if weight >= 0.1:
-                c.text(x + 304, middle, f"{weight:.2f}", SMALL, "end", strong=most)
+    height = 64 + 28 * max(map(len, looks.values()))
+    columns = 2 if wide else 1
+    c = Canvas("it-looks-at", wide, height * len(looks) // columns - 16, labels["title"], labels["desc"])
+    for k, ((head, last), weights) in enumerate(looks.items()):
+        x, y, most = 16 + 360 * (k % columns), height * (k // columns), max(weights, key=weights.get)
+        c.text(x, y + 20, f"{head}: {labels['version']} {last}", TITLE, "start", strong=True)
+        asks = c.box(x, y + 24 + 14 * len(weights), 48, 32, labels["query"], tone="query")
+        for i, (key, weight) in enumerate(weights.items()):
+            middle = y + 54 + 28 * i
+            c.arrow(asks.right, (x + 160, middle), tone="attention", width=20 * weight, head=False)
+            c.text(x + 172, middle, key, SMALL, "start", strong=key == most)
+            c.text(x + 296, middle, f"{weight:.2f}", SMALL, "end", strong=key == most)
     return c
 
 

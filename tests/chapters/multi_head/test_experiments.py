@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from companion.chapters.multi_head.experiments import Reader, recall_loss, right, train, two_questions
+from companion.chapters.multi_head.experiments import EXPERIMENTS, Reader, recall_loss, right, train, two_questions
 from companion.measure import results
 
 
@@ -51,7 +51,11 @@ def test_the_loss_of_a_recall_falls_from_that_of_guessing():
     assert recall_loss(0, heads=4, steps=50) < math.log(8) < 1.2 * recall_loss(0, heads=64, steps=50)
 
 
-@pytest.mark.parametrize(("name", "rows"), [("letters right", 6), ("digits right", 6), ("loss of a recall", 4)])
-def test_each_experiment_was_run_with_three_seeds(name, rows):
-    found = results("multi-head", name)
-    assert [len(row.values) for row in found] == [3] * rows
+@pytest.mark.parametrize(
+    ("name", "seeds"),
+    [("letters right", [10, 10, 3, 3, 3, 3]), ("digits right", [10, 10, 3, 3, 3, 3]), ("loss of a recall", [3] * 6)],
+)
+def test_each_experiment_was_run_with_the_seeds_of_its_plan(name, seeds):
+    found, plans = results("multi-head", name), [one for one in EXPERIMENTS if one.name == name]
+    assert [len(row.values) for row in found] == [len(plan.seeds) for plan in plans] == seeds
+    assert [row.settings for row in found] == [plan.settings for plan in plans]

@@ -27,7 +27,7 @@ function render({ model, el }) {
       ["width of a head", width, `${d} / ${heads}`],
       ["parameters", 2 * d * d + 2 * d * shared, `2 × ${d} × ${d} + 2 × ${d} × ${kv} × ${width}`],
       ["FLOPs: projections", 4 * d * t * (d + shared), `4 × ${t} × ${d} × (${d} + ${kv} × ${width})`],
-      ["FLOPs: pairs", 4 * t * t * d, `4 × ${t} × ${t} × ${heads} × ${width}`],
+      ["FLOPs: attention", 4 * t * t * d, `4 × ${t} × ${t} × ${heads} × ${width}`],
       ["attention weights", heads * t * t, `${heads} × ${t} × ${t}`],
       ["numbers in cache", 2 * shared * t, `2 × ${t} × ${kv} × ${width}`],
     ];
@@ -76,13 +76,13 @@ function render({ model, el }) {
     strips.replaceChildren(
       ...strip(
         heads,
-        `${heads} query ${heads > 1 ? "heads" : "head"} of width ${width}; one colour shares keys and values`,
+        `${heads} query ${heads > 1 ? "heads" : "head"} of width ${width}; neighbours of one colour share keys and values`,
         heads / kv,
       ),
       ...strip(kv, `${kv} key-value ${kv > 1 ? "heads" : "head"} of width ${width}`, 1),
     );
     table.fill({
-      title: "without biases; a multiplication and an addition are 2 FLOPs",
+      title: "without biases; each multiplication and each addition is a FLOP",
       label: "costs of the layer, here and with one head",
       rows: columns[0].map(([name]) => name),
       cols: ["this layer", "one head"],

@@ -39,9 +39,9 @@ function render({ model, el }) {
     const on = view.get("on");
     const columns = [on, ...range(count).map((head) => on ^ (1 << head))];
     table.fill({
-      title: "share right now, and after one more switch",
+      title: "share right now, and with one more head off or on",
       rows: tasks,
-      cols: ["now", ...range(count).map((head) => `${(on >> head) & 1 ? MINUS : "+"} ${head}`)],
+      cols: ["now", ...range(count).map((head) => `${head} ${(on >> head) & 1 ? "off" : "on"}`)],
       data: tasks.map((name, i) =>
         columns.map((subset, j) => ({
           text: percent(scores(subset)[i]),
