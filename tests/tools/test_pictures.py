@@ -442,7 +442,8 @@ def site(tmp_path_factory):
     output = nbformat.v4.new_output("execute_result", data=data, execution_count=1)
     cell = nbformat.v4.new_code_cell("two_parts()", execution_count=1, outputs=[output], metadata=FIGURE)
     pages = {
-        "book/index.md": "# Home\n\n```{toctree}\none/page\ntwo/page\n```\n\n{numref}`fig-parts`\n",
+        "book/index.md": "# Home\n\n```{toctree}\none/page\ntwo/page\n```\n\n{numref}`fig-parts`\n\n"
+        "```{picture} one/page two-parts\n```\n",
         "book/one/page.ipynb": notebook("# One\n", cell),
         "book/two/page.md": "# Two\n",
     }
@@ -466,7 +467,7 @@ def test_the_site_has_the_rules_once_and_the_words_in_the_drawing(site):
     assert "<style" not in page
     assert "fig-words" not in page
     assert len(re.findall(r'<link[^>]*href="../../_static/picture\.css', page)) == 1
-    assert "picture.css" not in site.html("index")
+    assert "picture.css" not in site.html("two/page")
     assert (site.folder / "_build/html/_static/picture.css").read_text("utf8") == drawing.SHEET.read_text("utf8")
 
 
@@ -478,24 +479,26 @@ def test_a_part_is_a_link_to_a_page_that_there_is(site):
     assert page.count('data-part="nowhere"') == 2
 
 
-def test_a_page_without_cells_shows_a_picture_by_its_name(tmp_path):
-    """Its parts are links where the page exists, as on a page with cells."""
-    home = "# Home\n\n```{toctree}\nattention/masks\n```\n\n```{picture} transformer_map\n```\n"
-    book = SmallBook(tmp_path, ["pictures"], {"book/index.md": home, "book/attention/masks.md": "# Masks\n"})
-    assert book.warnings() == []
-    page = book.html("index")
-    assert page.count("<svg") == 2
-    assert "<style" not in page
-    assert set(re.findall(r'<a href="([^"]*)"><g data-part="([\w-]+)">', page)) == {
-        ("attention/masks.html", "decoder-self-attention")
+def test_a_page_without_cells_shows_a_picture_of_another_page(site):
+    """Its parts are links from where it is shown."""
+    home = site.html("index")
+    assert home.count("<svg") == 2
+    assert "<style" not in home
+    links = [("one/page.html", "here"), ("two/page.html", "there")]
+    assert re.findall(r'<a href="([^"]*)"><g data-part="(\w+)">', home) == links * 2
+    assert home.count('href="_static/picture.css') + home.count('href="../_static/picture.css') == 1
+
+
+@pytest.mark.parametrize("wrong", ["one/page two-pars", "two/page two-parts", "one/pag two-parts"])
+def test_a_picture_that_the_page_does_not_show_is_refused(tmp_path, wrong):
+    cell = nbformat.v4.new_code_cell("None", execution_count=1, outputs=[nbformat.v4.new_output("stream", text="1")])
+    pages = {
+        "book/index.md": f"# Home\n\n```{{toctree}}\none/page\ntwo/page\n```\n\n```{{picture}} {wrong}\n```\n",
+        "book/one/page.ipynb": notebook("# One\n", cell),
+        "book/two/page.md": "# Two\n",
     }
-    assert "_static/picture.css" in page
-
-
-def test_a_picture_that_no_chapter_has_is_refused_by_the_page(tmp_path):
-    book = SmallBook(tmp_path, ["pictures"], {"book/index.md": "# Home\n\n```{picture} transformer_mab\n```\n"})
-    (warning,) = book.warnings()
-    assert "companion.pictures has no picture 'transformer_mab'" in warning
+    (warning,) = SmallBook(tmp_path, ["pictures"], pages).warnings()
+    assert f"a picture on it: got {wrong.split()[0]} and {wrong.split()[1]}." in warning
 
 
 def test_every_part_of_a_picture_opens_a_page_of_the_book():

@@ -1,18 +1,19 @@
 """Show drawn pictures on the site: their style sheet once, and their parts as links to the pages that they name.
 
 A cell leaves a picture with its own style sheet and with the words that stand in for it; here only its two layouts are
-kept. On a page without cells, the directive ``{picture} transformer_map`` shows one. A part names a page without the
+kept. On a page without cells, ``{picture} PAGE NAME`` shows one of another page. A part names a page without the
 folder of the book, ``attention/masks``: in a notebook it is no link, and on the site it is one if the page exists.
 """
 
+import json
 import re
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from companion import pictures
 from companion.book import toc
 
 SHEET = toc.CHECKOUT / "companion" / "pictures" / "picture.css"
@@ -22,17 +23,21 @@ _PART = re.compile(r'<a data-page="([^"]*)">(.*?)</a>', re.DOTALL)
 
 
 class Show(SphinxDirective):
-    """The directive ``{picture}``, with the name of a picture of any chapter."""
+    """The directive ``{picture} PAGE NAME``: a picture that a cell of another page shows, by its name."""
 
-    required_arguments = 1
+    required_arguments = 2
 
     def run(self) -> list[nodes.Node]:
-        """Return the picture as a cell would leave it."""
-        try:
-            drawn = getattr(pictures, self.arguments[0])()
-        except AttributeError as error:
-            raise self.error(str(error)) from None
-        return [nodes.figure("", nodes.raw("", drawn._repr_html_(), format="html"))]
+        """Return the picture as that cell left it."""
+        page, name = self.arguments
+        path = Path(self.env.srcdir) / "book" / f"{page}.ipynb"
+        self.env.note_dependency(str(path))
+        for cell in json.loads(path.read_text("utf8"))["cells"] if path.exists() else ():
+            for output in cell.get("outputs", ()):
+                html = "".join(output.get("data", {}).get("text/html", ()))
+                if html.startswith(f'<div class="{CLASS}">') and f'aria-labelledby="{name}-t"' in html:
+                    return [nodes.figure("", nodes.raw("", html, format="html"))]
+        raise self.error(f"{{picture}} names a page with cells and a picture on it: got {page} and {name}.")
 
 
 def on_resolved(app: Sphinx, doctree: nodes.document, docname: str) -> None:
