@@ -25,7 +25,7 @@ ASKED = {
     "why several heads work, and whether one could replace them": ("multi-head/questions", "q-why-multi-head"),
     "what is better than in an RNN or LSTM, distant tokens above all": ("history/index", "q-vs-rnn"),
     "why it should suit long sequences better than an RNN": ("history/index", "q-long-sequences"),
-    "what self-attention costs": ("complexity/index", "q-attention-complexity"),
+    "what self-attention costs": ("complexity/questions", "q-attention-complexity"),
     "what the heads learn": ("multi-head/questions", "q-what-heads-learn"),
     "why positions are encoded by sines and cosines": ("positional-encoding/questions", "q-why-sines"),
     "how gradients are kept from vanishing": ("add-norm/index", "q-vanishing-all"),
