@@ -3,7 +3,7 @@ r"""The position-wise feed-forward network and its activations.
 Vaswani et al. (2017), section 3.3, Eq. (2). GELU: Hendrycks and Gimpel (2016), section 2. SwiGLU: Shazeer (2020),
 section 2, Eq. (6).
 
-Chapter: book/architecture.
+Chapter: book/add-norm.
 """
 
 import math

@@ -224,12 +224,12 @@ def test_a_chapter_weighs_less_than_250_kb(site: Path, name: str, capsys: pytest
     own, theme, mathjax = (size / 1000 for size in weigh(site, f"book/{name}.html"))
     with capsys.disabled():
         print(f"\n{name}: {own:.0f} kB of its own, theme {theme:.0f} kB, MathJax {mathjax:.0f} kB (gzipped) ", end="")
-    assert own < 260  # add-norm, until it is split; 150 then
+    assert own < 250
     assert theme < 250  # it was 980 kB with FontAwesome's script
 
 
 def test_no_page_is_heavier_than_a_chapter_may_be(site: Path, pages: list[str]) -> None:
-    assert not [name for name in pages if weigh(site, name)[0] > 260_000]
+    assert not [name for name in pages if weigh(site, name)[0] > 250_000]
 
 
 @pytest.fixture(scope="session")

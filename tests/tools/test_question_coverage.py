@@ -28,7 +28,7 @@ ASKED = {
     "what self-attention costs": ("complexity/questions", "q-attention-complexity"),
     "what the heads learn": ("multi-head/questions", "q-what-heads-learn"),
     "why positions are encoded by sines and cosines": ("positional-encoding/questions", "q-why-sines"),
-    "how gradients are kept from vanishing": ("add-norm/index", "q-vanishing-all"),
+    "how gradients are kept from vanishing": ("add-norm/questions", "q-vanishing-all"),
     "what attention means": ("attention/questions", "q-what-is-attention"),
     "on which tasks it does well": ("variants/questions", "q-where-good"),
     "what it cannot do": ("variants/questions", "q-limits"),
