@@ -58,6 +58,23 @@ def echo(generator: torch.Generator, batch: int, t: int) -> tuple[Tensor, Tensor
     return x[:, :-1], x[:, 1:]
 
 
+def best_echo_loss() -> Tensor:
+    """Compute the loss, on the test sequences of the echo, of the rule that drew them: no model is better on average.
+
+    Returns:
+        The mean loss for each position, in nats, ``(128,)``.
+    """
+    x, y = echo(torch.Generator().manual_seed(99), 96, TESTED)
+    symbols, losses = torch.cat([x, y[:, -1:]], dim=1), []
+    for p in range(1, TESTED + 1):
+        chance = 0.9 * 0.5 ** torch.arange(1, p + 1).double()  # that the source lies 1, 2, ... positions back
+        rest = (1 - chance.sum()) / SYMBOLS  # a random symbol: one time in ten, or where no source is so far back
+        probability = torch.full((len(symbols), SYMBOLS), rest.item(), dtype=torch.float64)
+        probability.scatter_add_(1, symbols[:, :p].flip(1), chance.expand(len(symbols), p))
+        losses.append(-probability.gather(1, symbols[:, p : p + 1]).log().mean())
+    return torch.stack(losses)
+
+
 def train(task: str, scheme: str, seed: int, steps: int) -> DecoderOnly:
     """Train a decoder of two layers, width 32 and four heads on sequences of 32 symbols, 16 of them a step.
 

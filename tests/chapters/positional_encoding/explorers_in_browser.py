@@ -111,7 +111,7 @@ def check_rotary(root, values):
 
 def check_biases(root, values):
     model = DistanceBiasExplorer()
-    for n_heads, head, distance in itertools.product(HEADS, (0, 3), (0, 20, FURTHEST)):
+    for n_heads, head, distance in itertools.product(HEADS, (1, 4), (0, 20, FURTHEST)):
         model.n_heads, model.head = n_heads, head
         put(root, n_heads=str(n_heads))
         put(root, head=head, distance=distance)

@@ -27,7 +27,7 @@ def test_the_rotary_score_knows_the_distance_and_not_the_position():
 
 
 def test_a_rotary_explorer_takes_pairs_only():
-    with pytest.raises(ValueError, match=r"one even number of features, 2 to 16: got 3 and 3\. Rotary positions turn"):
+    with pytest.raises(ValueError, match=r"even number of features, 2 to 16: got 3 and 3\. Rotary positions rotate"):
         RotaryExplorer([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="got 2 and 4"):
         RotaryExplorer([1.0, 2.0], [1.0, 2.0, 3.0, 4.0])
@@ -37,9 +37,9 @@ def test_a_rotary_explorer_takes_pairs_only():
 
 def test_the_slope_is_that_of_the_head():
     """Closed form: eight heads have 1/2 to 1/256."""
-    assert [DistanceBiasExplorer(n_heads=8, head=h).slope() for h in (0, 7)] == [1 / 2, 1 / 256]
-    assert DistanceBiasExplorer(n_heads=4, head=15).slope() == 1 / 256  # beyond the last head means the last
-    assert DistanceBiasExplorer(n_heads=16, head=0).slope() == pytest.approx(2**-0.5)
+    assert [DistanceBiasExplorer(n_heads=8, head=h).slope() for h in (1, 8)] == [1 / 2, 1 / 256]
+    assert DistanceBiasExplorer(n_heads=4, head=16).slope() == 1 / 256  # beyond the last head means the last
+    assert DistanceBiasExplorer(n_heads=16, head=1).slope() == pytest.approx(2**-0.5)
 
 
 def test_the_buckets_are_those_of_the_package():
@@ -55,6 +55,7 @@ def test_the_buckets_are_those_of_the_package():
         (SinusoidExplorer, "step", -64, 65, "step is a whole number from -64 to 64: got 65"),
         (SinusoidExplorer, "position", 200, -1, "position is a whole number from 0 to 200: got -1"),
         (DistanceBiasExplorer, "n_heads", 4, 6, "n_heads is one of 4, 8, 16: got 6"),
+        (DistanceBiasExplorer, "head", 16, 0, "head is a whole number from 1 to 16: got 0"),
         (DistanceBiasExplorer, "buckets", 8, 9, "buckets is one of 8, 16, 32: got 9"),
         (DistanceBiasExplorer, "causal", False, 0, "causal is True or False: got 0"),
         (DistanceBiasExplorer, "distance", 140, 141, "distance is a whole number from 0 to 140: got 141"),

@@ -65,12 +65,12 @@ SINUSOIDAL_ENCODING = Exercise(
         Mistake(
             "cosine-first",
             Edit("turned.sin(), turned.cos()", "turned.cos(), turned.sin()"),
-            "Sine and cosine have changed places: the even features hold the sines, so position 0 begins with 0.",
+            "Sine and cosine are exchanged: the even features hold the sines, so position 0 begins with 0.",
         ),
         Mistake(
             "exponent-without-two",
             Edit("2 * pair", "pair"),
-            "Your hands turn too fast, the later the pair the more: the exponent of pair i is 2i over the width, not "
+            "Your pairs rotate too fast, the later the pair the more: the exponent of pair i is 2i over the width, not "
             "i.",
         ),
         Mistake(
@@ -81,12 +81,12 @@ SINUSOIDAL_ENCODING = Exercise(
         Mistake(
             "one-rate",
             Edit("2 * pair", "0 * pair"),
-            "All your pairs turn equally fast. Each pair has a frequency of its own.",
+            "All your pairs rotate equally fast. Each pair has a frequency of its own.",
         ),
         Mistake(
             "base-1000",
             Edit("10000.0", "1000.0"),
-            "Your slow hands are too fast: the base is not the one of the paper.",
+            "Your slow pairs are too fast: the base is not the one of the paper.",
         ),
     ),
 )
@@ -133,7 +133,7 @@ SHIFT_MATRIX = Exercise(
         Mistake(
             "transposed",
             Edit("turned.sin()", "-turned.sin()"),
-            "Your matrix turns the other way: it is the one for columns, or for a step back. Here encodings are rows.",
+            "Your matrix rotates the other way. It is that for columns, or for a step back. Here encodings are rows.",
         ),
         Mistake(
             "halves",
@@ -148,7 +148,7 @@ SHIFT_MATRIX = Exercise(
         Mistake(
             "one-rate",
             Edit("2 * pair", "0 * pair"),
-            "All your blocks turn by the same angle. Each pair has its own frequency.",
+            "All your blocks rotate by the same angle. Each pair has its own frequency.",
         ),
         Mistake(
             "reflection",

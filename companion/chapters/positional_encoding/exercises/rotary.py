@@ -37,7 +37,7 @@ def _rotate_cases() -> list[Case]:
 
 ROTATE_PAIRS = Exercise(
     name="rotate-pairs",
-    title="Turn pairs by their positions",
+    title="Rotate pairs by their positions",
     chapter="positional-encoding",
     level=2,
     place=3,
@@ -57,7 +57,7 @@ ROTATE_PAIRS = Exercise(
         Mistake(
             "other-way",
             Edit("turned.sin()", "-turned.sin()"),
-            "You turn with the clock: the sign of the sine is the other one.",
+            "You rotate clockwise: the sign of the sine is the other one.",
         ),
         Mistake(
             "halves",
@@ -71,19 +71,19 @@ ROTATE_PAIRS = Exercise(
         Mistake(
             "not-side-by-side",
             (Edit("torch.stack(", "torch.cat("), Edit(".flatten(-2)", "")),
-            "The turning is right, but afterwards the first features of all pairs stand before the second ones. "
+            "The rotation is right, but afterwards the first features of all pairs stand before the second ones. "
             "Bring the "
             "two of a pair side by side again.",
         ),
         Mistake(
             "exponent-without-two",
             Edit("2 * pair", "pair"),
-            "Your later pairs turn too fast: the exponent of pair i is 2i over the width, not i.",
+            "Your later pairs rotate too fast: the exponent of pair i is 2i over the width, not i.",
         ),
         Mistake(
             "one-rate",
             Edit("2 * pair", "0 * pair"),
-            "All your pairs turn equally fast. Each has a frequency of its own.",
+            "All your pairs rotate equally fast. Each has a frequency of its own.",
         ),
         Mistake(
             "reflection",

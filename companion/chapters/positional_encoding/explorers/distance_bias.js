@@ -18,11 +18,11 @@ function render({ model, el }) {
   const heads = model.get("heads");
   const now = () => {
     const n = view.get("n_heads");
-    const head = Math.min(view.get("head"), n - 1);
+    const head = Math.min(view.get("head"), n);
     return {
       n,
       head,
-      slope: 2 ** ((-8 * (head + 1)) / n),
+      slope: 2 ** ((-8 * head) / n),
       distance: view.get("distance"),
       found: range(FAR + 1).map((d) => bucket(d, view.get("buckets"), view.get("max_distance"), view.get("causal"))),
     };
@@ -158,10 +158,10 @@ function render({ model, el }) {
       slider(view, {
         name: "head",
         label: "head",
-        min: 0,
-        max: now().n - 1,
-        at: (v) => Math.min(v, now().n - 1),
-        text: (v) => String(Math.min(v, now().n - 1)),
+        min: 1,
+        max: now().n,
+        at: (v) => Math.min(v, now().n),
+        text: (v) => String(Math.min(v, now().n)),
       }),
     );
   }

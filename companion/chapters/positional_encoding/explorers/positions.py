@@ -47,7 +47,7 @@ class SinusoidExplorer(Explorer):
 
 
 class RotaryExplorer(Explorer):
-    """Turn the pairs of one query and one key by their positions, and watch the score.
+    """Rotate the pairs of one query and one key by their positions, and watch the score.
 
     Args:
         query: an even number of features, at most 16.
@@ -74,21 +74,21 @@ class RotaryExplorer(Explorer):
         "interleaved",
         help="which features are a pair, as the ``layout`` of :func:`~companion.positional.rotate`",
     )
-    label = Title("Query and key, turned by their positions")
+    label = Title("Query and key, rotated by their positions")
 
     def __init__(self, query: Sequence[float], key: Sequence[float], **traits: object) -> None:
         if len(query) != len(key) or len(query) % 2 or not 2 <= len(query) <= 16:
             raise ValueError(
                 "query and key have one even number of features, 2 to 16: got "
-                f"{len(query)} and {len(key)}. Rotary positions turn pairs."
+                f"{len(query)} and {len(key)}. Rotary positions rotate pairs."
             )
         super().__init__(query=query, key=key, **traits)
 
     def score(self) -> float:
         """Compute the dot product that the figure shows now, with the package."""
         both = torch.tensor([self.query, self.key], dtype=torch.float64)
-        places = torch.tensor([self.position, self.position - self.distance])
-        query, key = rotate(both, places, layout=self.pairing)
+        positions = torch.tensor([self.position, self.position - self.distance])
+        query, key = rotate(both, positions, layout=self.pairing)
         return (query @ key).item()
 
     def _about(self) -> str:
@@ -102,7 +102,7 @@ class DistanceBiasExplorer(Explorer):
 
     heads = Numbers(HEADS, fixed=True)
     n_heads = Choice(HEADS, 8, help="heads of ALiBi")
-    head = Whole(2, 0, HEADS[-1] - 1, help="which of them; beyond the last means the last")
+    head = Whole(3, 1, HEADS[-1], help="which of them, counted from 1; beyond the last means the last")
     distance = Whole(20, 0, FURTHEST, help="query minus key")
     buckets = Choice(BUCKETS, 32, help="buckets of T5")
     max_distance = Choice(REACHES, 128, help="from here on there is one bucket")
@@ -111,7 +111,7 @@ class DistanceBiasExplorer(Explorer):
 
     def slope(self) -> float:
         """Compute the slope of the head that the figure shows now, with the package."""
-        return alibi_slopes(self.n_heads)[min(self.head, self.n_heads - 1)].item()
+        return alibi_slopes(self.n_heads)[min(self.head, self.n_heads) - 1].item()
 
     def bucket_of(self) -> Int[Tensor, " distances"]:
         """Compute the bucket of every distance from 0 to 140, with the package."""

@@ -1,4 +1,4 @@
-// RotaryExplorer: the pairs of one query and one key, turned by their positions, and the score that comes out.
+// RotaryExplorer: the pairs of one query and one key, rotated by their positions, and the score that comes out.
 
 const WIDE = 340;
 const SPAN = 64;
@@ -175,7 +175,7 @@ function render({ model, el }) {
       h(
         "div",
         { class: "ex-panel" },
-        h("p", { class: "ex-caption" }, "the pairs, turned"),
+        h("p", { class: "ex-caption" }, "the pairs, rotated"),
         dials,
         h(
           "p",
