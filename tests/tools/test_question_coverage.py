@@ -23,8 +23,8 @@ MOST_ALIKE = 0.7  # share of equal characters in the words of two questions
 ASKED = {
     "derive scaled dot-product attention, and say why it is scaled": ("attention/questions", "q-derive-sdpa"),
     "why several heads work, and whether one could replace them": ("multi-head/questions", "q-why-multi-head"),
-    "what is better than in an RNN or LSTM, distant tokens above all": ("history/index", "q-vs-rnn"),
-    "why it should suit long sequences better than an RNN": ("history/index", "q-long-sequences"),
+    "what is better than in an RNN or LSTM, distant tokens above all": ("history/questions", "q-vs-rnn"),
+    "why it should suit long sequences better than an RNN": ("history/questions", "q-long-sequences"),
     "what self-attention costs": ("complexity/questions", "q-attention-complexity"),
     "what the heads learn": ("multi-head/questions", "q-what-heads-learn"),
     "why positions are encoded by sines and cosines": ("positional-encoding/questions", "q-why-sines"),
