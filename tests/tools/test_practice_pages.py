@@ -172,7 +172,9 @@ def test_a_live_lab_is_a_box_and_its_output_is_not_on_the_page(built):
 
 
 def test_the_notebook_of_a_live_lab_stores_its_name_and_a_still_picture_stands_behind_it():
-    cells = json.loads((ROOT / "book" / "architecture" / "index.ipynb").read_text("utf8"))["cells"]
+    cells = json.loads((ROOT / "book" / "architecture" / "a-translator-trained-on-this-page.ipynb").read_text("utf8"))[
+        "cells"
+    ]
     (at,) = (i for i, cell in enumerate(cells) if "live-lab" in cell["metadata"].get("tags", []))
     assert [list(output["data"]) for output in cells[at]["outputs"]] == [["text/plain"]]
     assert cells[at]["outputs"][0]["data"]["text/plain"][0].startswith("TrainingLab(d_model=64, ")
