@@ -5,6 +5,7 @@ from itertools import product
 
 import torch
 import torch.nn.functional as F
+from jaxtyping import Float
 from torch import Tensor
 
 from companion.config import ModelConfig
@@ -58,7 +59,7 @@ def echo(generator: torch.Generator, batch: int, t: int) -> tuple[Tensor, Tensor
     return x[:, :-1], x[:, 1:]
 
 
-def best_echo_loss() -> Tensor:
+def best_echo_loss() -> Float[Tensor, " 128"]:
     """Compute the loss, on the test sequences of the echo, of the rule that drew them: no model is better on average.
 
     Returns:
