@@ -86,12 +86,30 @@ class OneStack(nn.Module):
         return causal | (position < sources[:, None, None]) if self.prefix else causal
 
     def forward(self, rows: Int[Tensor, "batch t"], sources: Int[Tensor, " batch"]) -> Float[Tensor, "batch t vocab"]:
-        """Return the logits of the token after each position."""
+        """Return the logits of the token after each position.
+
+        Args:
+            rows: source and target of each pair, one behind the other.
+            sources: the number of source words in each row.
+
+        Returns:
+            The logits.
+        """
         x = self.stack.encoder(self.stack.embedding(rows), self.mask(sources, rows.shape[1]))
         return self.stack.logits(x)
 
     def translate(self, source: Sequence[int], start: int, end: int, most: int = 25) -> list[int]:
-        """Continue a source greedily, with the whole row computed anew at each step."""
+        """Continue a source greedily, with the whole row computed anew at each step.
+
+        Args:
+            source: tokens of one sentence.
+            start: token that begins the target.
+            end: token after which to stop.
+            most: number of tokens to generate at most.
+
+        Returns:
+            The generated tokens, with the end if it came.
+        """
         row, sources = [*source, start], torch.tensor([len(source)])
         while row[-1] != end and len(row) < len(source) + 1 + most:
             row.append(int(self(torch.tensor([row]), sources)[0, -1].argmax()))
@@ -118,13 +136,29 @@ def rows_of(batch: Pairs) -> tuple[Int[Tensor, "batch t"], Int[Tensor, "batch t"
 
 
 def one_stack_loss(model: nn.Module, batch: Pairs) -> Loss:
-    """Add the losses of the target words of rows that hold source and target."""
+    """Add the losses of the target words of rows that hold source and target.
+
+    Args:
+        model: of one stack.
+        batch: padded pairs.
+
+    Returns:
+        The loss of the batch.
+    """
     reads, wants = rows_of(batch)
     return summed_loss(model(reads, batch.source_lengths), wants, padding=0)
 
 
 def unshifted_loss(model: nn.Module, batch: Pairs) -> Loss:
-    """Add the losses of a translator that reads the very words that it is to predict."""
+    """Add the losses of a translator that reads the very words that it is to predict.
+
+    Args:
+        model: an encoder and a decoder.
+        batch: padded pairs.
+
+    Returns:
+        The loss of the batch.
+    """
     target = batch.target[:, 1:]
     return summed_loss(model(batch.source, target, source_lengths=batch.source_lengths), target, padding=0)
 
@@ -192,7 +226,16 @@ def unseen_loss(seed: int, reads: str, steps: int) -> float:
 
 
 def unseen_right(seed: int, reads: str, steps: int) -> float:
-    """Train as :func:`unseen_loss`; return the percentage of unseen sentences that are translated without a mistake."""
+    """Train as :func:`unseen_loss`, and translate the unseen sentences.
+
+    Args:
+        seed: of the first parameters and the order of the sentences.
+        reads: ``"shifted"`` or ``"not shifted"``.
+        steps: of training.
+
+    Returns:
+        The percentage that is translated without a mistake.
+    """
     return _early(seed, reads, steps)[1]
 
 

@@ -7,7 +7,9 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from companion import cost, pictures
-from companion.chapters.architecture.pictures import CAUSAL, MERGES, NEXT_WORDS, PAGES, PARAMETERS, PROMPT, ROWS
+from companion.chapters.architecture.pictures.families import PARAMETERS, PROMPT, ROWS
+from companion.chapters.architecture.pictures.overview import CAUSAL, NEXT_WORDS, PAGES
+from companion.chapters.architecture.pictures.parts import MERGES
 from companion.config import base
 from companion.masks import causal
 from tests.tools.layout import read

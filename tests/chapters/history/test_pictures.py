@@ -3,7 +3,8 @@
 import torch
 
 from companion import pictures
-from companion.chapters.history.pictures import CANDIDATE, FORGET, INPUT, INPUTS, KEPT, MEMORY, OUTPUT, ROW, STATES
+from companion.chapters.history.pictures.recurrence import CANDIDATE, FORGET, INPUT, INPUTS, KEPT, MEMORY, OUTPUT
+from companion.chapters.history.pictures.translation import ROW, STATES
 from companion.recurrent import RNN, AdditiveAttention, ElmanCell, LSTMCell
 from tests.tools.layout import read
 
