@@ -4,7 +4,7 @@ Shazeer (2019), "Fast Transformer Decoding", section 2.4: incremental attention 
 The buffer doubles when it is full, so that appending n tokens copies O(n) rows in all, where joining the old and the
 new by ``torch.cat`` copies O(n^2).
 
-Chapter: book/inference.
+Chapter: book/generation.
 """
 
 from dataclasses import dataclass, field
@@ -108,6 +108,23 @@ class KeyValueCache:
                 )
             self._keys, self._values = self._keys.index_select(0, rows), self._values.index_select(0, rows)
 
+    def truncate(self, length: int) -> None:
+        """Forget all positions from ``length`` on: guesses that were refused, for example.
+
+        Unlike other calls, the next :meth:`append` overwrites them in what was returned earlier.
+
+        Args:
+            length: number of positions to keep, at most as many as there are.
+
+        Raises:
+            ValueError: it is negative, or there are fewer.
+        """
+        if not 0 <= length <= self.length:
+            raise ValueError(
+                f"truncate keeps 0 to {self.length} positions, as many as there are: got {length}. Append the others."
+            )
+        self.length = length
+
     def _filled(self, buffer: Tensor | None) -> Tensor:
         if buffer is None:
             raise ValueError("the cache is empty: got no keys and values yet. Call append first.")
@@ -160,6 +177,15 @@ class DecoderCache:
             layer.self.reorder(rows)
             if memory:
                 layer.cross.reorder(rows)
+
+    def truncate(self, length: int) -> None:
+        """Forget the target's positions from ``length`` on, in every layer; see :meth:`KeyValueCache.truncate`.
+
+        Args:
+            length: number of positions to keep.
+        """
+        for one in self.layers:
+            one.self.truncate(length)
 
 
 def _moved(old: Tensor | None, like: Tensor, length: int, room: int) -> Tensor:

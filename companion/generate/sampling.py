@@ -1,6 +1,8 @@
-"""Drawing a token: temperature, top-k (Fan et al. 2018), top-p (Holtzman et al. 2020, section 3.1).
+"""Drawing a token: a temperature, and rules that remove the tail of the distribution.
 
-Chapter: book/architecture.
+Top-k: Fan et al. (2018). Top-p: Holtzman et al. (2020), section 3.1. Min-p: Nguyen et al. (2025).
+
+Chapter: book/generation.
 """
 
 import math
@@ -22,6 +24,7 @@ def sample(
     temperature: float | int = 1.0,
     top_k: int | None = None,
     top_p: float | int | None = None,
+    min_p: float | int | None = None,
     end: int | None = None,
     source: Int[Tensor, "batch t_k"] | None = None,
     source_lengths: Lengths = None,
@@ -36,6 +39,7 @@ def sample(
         temperature: divides the logits; below 1 makes the likely tokens likelier.
         top_k: draw among this many most probable tokens.
         top_p: draw among the fewest most probable tokens that together have this probability, after the temperature.
+        min_p: draw among the tokens that have at least this share of the largest probability, after the temperature.
         end: as in :func:`greedy`.
         source: as in :func:`greedy`.
         source_lengths: as in :func:`greedy`.
@@ -54,6 +58,7 @@ def sample(
         logits = (logits - logits.amax(-1, keepdim=True)) / temperature  # the largest is 0: no overflow to infinity
         logits = logits if top_k is None else keep_top_k(logits, top_k)
         logits = logits if top_p is None else keep_top_p(logits, top_p)
+        logits = logits if min_p is None else keep_min_p(logits, min_p)
         chosen = torch.multinomial(logits.softmax(-1).cpu(), 1, generator=generator)
         return chosen.squeeze(-1).to(logits.device)
 
@@ -107,3 +112,24 @@ def keep_top_p(logits: Float[Tensor, "*batch vocab"], p: float | int) -> Float[T
     before = probabilities.cumsum(-1) - probabilities  # what the tokens ahead of this one have together
     cut = torch.zeros_like(order, dtype=torch.bool).scatter(-1, order, before >= p)
     return logits.masked_fill(cut, -torch.inf)
+
+
+def keep_min_p(logits: Float[Tensor, "*batch vocab"], p: float | int) -> Float[Tensor, "*batch vocab"]:
+    """Set every token with less than ``p`` times the largest probability to minus infinity: Nguyen et al. (2025).
+
+    >>> keep_min_p(torch.tensor([0.5, 0.3, 0.2]).log(), 0.5).exp()
+    tensor([0.5000, 0.3000, 0.0000])
+
+    Args:
+        logits: ``(*batch, vocab)``.
+        p: the share; the most probable tokens always stay.
+
+    Returns:
+        ``(*batch, vocab)``.
+
+    Raises:
+        ValueError: ``p`` is not above 0 and at most 1.
+    """
+    if not 0 < p <= 1:
+        raise ValueError(f"min-p is a share of the largest probability, above 0 and at most 1: got p={p}.")
+    return logits.masked_fill(logits < logits.amax(-1, keepdim=True) + math.log(p), -torch.inf)

@@ -266,3 +266,33 @@ def test_a_cache_without_room_or_layers_is_refused():
         KeyValueCache(0)
     with pytest.raises(ValueError, match=r"at least one layer: got n_layers=0\. Use n_layers >= 1"):
         DecoderCache(0)
+
+
+# Forgetting
+
+
+def test_after_truncating_the_cache_goes_on_from_there(randn):
+    cache, first, second = KeyValueCache(), draw(randn, 5), draw(randn, 2)
+    cache.append(*first)
+    cache.truncate(3)
+    assert torch.equal(cache.keys, first[0][:, :, :3])
+    keys, values = cache.append(*second)
+    assert torch.equal(keys, torch.cat([first[0][:, :, :3], second[0]], 2))
+    assert torch.equal(values, torch.cat([first[1][:, :, :3], second[1]], 2))
+
+
+def test_the_cache_of_a_decoder_truncates_every_layer_and_leaves_the_memory(randn):
+    cache = DecoderCache(2)
+    for layer in cache.layers:
+        layer.self.append(*draw(randn, 4))
+        layer.cross.append(*draw(randn, 6))
+    cache.truncate(1)
+    assert [(layer.self.length, layer.cross.length) for layer in cache.layers] == [(1, 6), (1, 6)]
+
+
+@pytest.mark.parametrize("length", [-1, 6])
+def test_truncating_to_more_than_there_is_is_refused(randn, length):
+    cache = KeyValueCache()
+    cache.append(*draw(randn, 5))
+    with pytest.raises(ValueError, match=rf"keeps 0 to 5 positions, as many as there are: got {length}\."):
+        cache.truncate(length)

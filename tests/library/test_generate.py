@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from companion.cache import DecoderCache
 from companion.config import ModelConfig
-from companion.generate import beam, greedy, keep_top_k, keep_top_p, length_penalty, sample, search
+from companion.generate import beam, greedy, keep_min_p, keep_top_k, keep_top_p, length_penalty, sample, search
 from companion.transformer import DecoderOnly, EncoderOnly, Transformer
 
 VOCAB, END, START = 5, 2, 1
@@ -185,6 +185,35 @@ def test_top_p_keeps_the_smallest_set_that_reaches_p(p, seed):
 def test_a_p_of_one_keeps_even_what_rounds_to_nothing():
     logits = torch.tensor([0.0, -200.0])
     assert torch.equal(keep_top_p(logits, 1), logits)
+
+
+@given(p=st.sampled_from([0.01, 0.1, 0.5, 0.99]), scale=st.sampled_from([0.1, 3.0, 1e6]), seed=st.integers(0, 99))
+def test_min_p_keeps_what_has_the_share_of_the_largest_probability(p, scale, seed):
+    logits = torch.randn(3, 7, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * scale
+    kept, weights = keep_min_p(logits, p), logits.softmax(-1)
+    assert torch.equal(kept.isfinite(), weights >= p * weights.amax(-1, keepdim=True))
+    assert torch.equal(kept[kept.isfinite()], logits[kept.isfinite()])
+
+
+def test_a_min_p_of_one_keeps_all_of_the_largest():
+    assert keep_min_p(torch.tensor([2.0, 1.0, 2.0]), 1).tolist() == [2.0, -math.inf, 2.0]
+
+
+def test_min_p_is_that_of_the_tempered_distribution(decoder):
+    logits = next_logits(decoder, PROMPT[:1])[0]
+    cold, hot = (keep_min_p(logits / t, 0.3).isfinite().sum().item() for t in (0.2, 50.0))
+    assert (cold, hot) == (1, VOCAB)
+    for temperature, wanted in ((0.2, cold), (50.0, hot)):
+        rows = PROMPT[:1].expand(400, -1)
+        generator = torch.Generator().manual_seed(0)
+        drawn = sample(decoder, rows, 1, generator=generator, temperature=temperature, min_p=0.3)
+        assert len(drawn.unique()) == wanted
+
+
+@pytest.mark.parametrize("p", [0, -0.5, 1.5, math.nan])
+def test_a_share_of_the_largest_probability_is_one(p):
+    with pytest.raises(ValueError, match=f"above 0 and at most 1: got p={p}"):
+        keep_min_p(torch.zeros(3), p)
 
 
 # Beam search

@@ -1,0 +1,3 @@
+"""The chapter generation: its exercises, pictures, quiz items and claims."""
+
+TITLE = "Generation"

@@ -1,0 +1,164 @@
+"""Exercises on a paged cache: ``gather-pages`` and ``paged-attention``."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.random_inputs import RandomInputs
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _gather_pages(pool: Tensor, table: list[int], length: int) -> Tensor:
+    return pool[table].flatten(0, 1)[:length]
+
+
+def _gather_cases() -> list[Case]:
+    draw = RandomInputs(81)
+    by_hand = torch.tensor([[[5.0], [6.0]], [[7.0], [8.0]], [[1.0], [2.0]]])
+    return [
+        Case((by_hand, [2, 0], 3), "the example"),
+        Case((draw.normal(4, 3, 2, dtype=F64), [1], 2), "one page"),
+        Case((draw.normal(3, 1, 5, dtype=F32), [2, 0, 1], 3), "pages of one position"),
+        Case((draw.normal(7, 4, 3, dtype=F64), [6, 1, 3], 11)),
+        Case((draw.normal(5, 3, 2, dtype=F32), [4, 2], 6), "full pages"),
+        Case((draw.normal(6, 5, 4, dtype=F64), [3, 0, 5, 2], 16), "one position on the last page"),
+        Case((draw.normal(6, 2, 3, dtype=F64, scale=1e3), [5, 4, 1], 5), "large numbers"),
+    ]
+
+
+GATHER_PAGES = Exercise(
+    name="gather-pages",
+    title="Read a sequence through its page table",
+    chapter="generation",
+    level=1,
+    place=1,
+    minutes=10,
+    reference=_gather_pages,
+    cases=_gather_cases,
+    tested="one page, pages of one position, full and nearly empty last pages, large numbers, both dtypes",
+    hints=(
+        "Take one position of the sequence. Which entry of the table do you need for it, and which row of that page?",
+        "Whole division by the size of a page gives the entry, and the remainder gives the row.",
+        "All pages can be taken at once by indexing the pool with the table. What has to go at the end?",
+    ),
+    mistakes=(
+        Mistake("no-table", Edit("pool[table]", "pool"), "You read the pool in its own order, without the table."),
+        Mistake(
+            "empty-positions",
+            Edit("[:length]", ""),
+            "You returned whole pages. The positions of the last page behind the length are empty.",
+        ),
+        Mistake(
+            "full-pages-only",
+            Edit("[:length]", "[: length // pool.shape[1] * pool.shape[1]]"),
+            "You left out a last page that is not full.",
+        ),
+        Mistake(
+            "sorted-table",
+            Edit("pool[table]", "pool[sorted(table)]"),
+            "You read the pages in the order of their numbers. The table says in which order they belong.",
+        ),
+        Mistake(
+            "last-page-first",
+            Edit("pool[table]", "pool[table[::-1]]"),
+            "You read the table from its end. Its first entry is the first page of the sequence.",
+        ),
+    ),
+)
+
+
+def _paged_attention(query: Tensor, keys: Tensor, values: Tensor, table: list[int], length: int) -> Tensor:
+    size, top = keys.shape[1], -math.inf
+    total, summed = torch.zeros_like(query[0]), torch.zeros_like(values[0, 0])
+    for i, page in enumerate(table):
+        filled = min(size, length - i * size)
+        scores = keys[page, :filled] @ query / math.sqrt(len(query))
+        higher = max(top, scores.max().item())
+        weights, shrink = (scores - higher).exp(), math.exp(top - higher)
+        total = total * shrink + weights.sum()
+        summed = summed * shrink + weights @ values[page, :filled]
+        top = higher
+    return summed / total
+
+
+def _mean_of_pages(query: Tensor, keys: Tensor, values: Tensor, table: list[int], length: int) -> Tensor:
+    size, outputs = keys.shape[1], []
+    for i, page in enumerate(table):
+        filled = min(size, length - i * size)
+        scores = keys[page, :filled] @ query / math.sqrt(len(query))
+        outputs.append(scores.softmax(0) @ values[page, :filled])
+    return torch.stack(outputs).mean(0)
+
+
+def _attention_cases() -> list[Case]:
+    draw = RandomInputs(82)
+
+    def state(pages: int, size: int, d: int, d_v: int, dtype: torch.dtype, scale: float = 1.0) -> tuple:
+        keys, values = draw.normal(pages, size, d, dtype=dtype, scale=scale), draw.normal(pages, size, d_v, dtype=dtype)
+        return draw.normal(d, dtype=dtype), keys, values
+
+    ones = torch.zeros(1), torch.zeros(3, 2, 1), torch.tensor([[[3.0], [6.0]], [[9.0], [9.0]], [[0.0], [90.0]]])
+    return [
+        Case((*ones, [0, 2], 3), "the example"),
+        Case((*state(2, 3, 2, 2, F64), [1], 3), "one page"),
+        Case((*state(4, 2, 3, 5, F32), [3, 0], 4), "full pages"),
+        Case((*state(6, 4, 5, 3, F64), [5, 1, 2], 9), "one position on the last page"),
+        Case((*state(5, 1, 2, 3, F32), [4, 0, 3], 3), "pages of one position"),
+        Case((*state(7, 5, 4, 2, F64), [2, 6, 0, 1], 18)),
+        Case((*state(6, 3, 2, 4, F64, 3e3), [0, 4, 2], 8), "large scores"),
+    ]
+
+
+PAGED_ATTENTION = Exercise(
+    name="paged-attention",
+    title="Attend to a sequence in pages",
+    chapter="generation",
+    level=3,
+    place=5,
+    minutes=25,
+    reference=_paged_attention,
+    cases=_attention_cases,
+    tested="one page, full and nearly empty last pages, pages of one position, large scores, both dtypes",
+    hints=(
+        "Which numbers of a page does the output need, if pages are visited one after the other?",
+        "A softmax is a quotient of two sums over all positions, and a sum can be taken page by page. With large "
+        "scores, measure the exponents from the largest score so far.",
+        "When a page raises the largest score, multiply both sums by exp(old - new) before you add to them. "
+        "Alternatively, read the pages into one tensor first.",
+    ),
+    mistakes=(
+        Mistake(
+            "empty-positions",
+            Edit("filled = min(size, length - i * size)", "filled = size"),
+            "You attended to the empty positions of the last page.",
+        ),
+        Mistake(
+            "no-scale",
+            Edit(" / math.sqrt(len(query))", ""),
+            "You did not divide the scores by the square root of the width.",
+        ),
+        Mistake(
+            "mean-of-pages",
+            _mean_of_pages,
+            "You took the mean of the outputs of the pages. A page counts by the sum of its exponentials.",
+        ),
+        Mistake(
+            "sum-not-rescaled",
+            Edit("summed = summed * shrink +", "summed = summed +"),
+            "Your weighted sum of earlier pages is measured from an old largest score. Rescale it like the total.",
+        ),
+        Mistake(
+            "total-not-rescaled",
+            Edit("total = total * shrink +", "total = total +"),
+            "Your sum of the exponentials of earlier pages is measured from an old largest score. Rescale it.",
+        ),
+        Mistake(
+            "no-table",
+            Edit("enumerate(table)", "enumerate(range(len(table)))"),
+            "You visited the first pages of the pool. The table says which ones belong to the sequence.",
+        ),
+    ),
+)

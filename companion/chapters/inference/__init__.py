@@ -1,3 +1,0 @@
-"""The chapter inference: its exercises, explorers, quiz items and claims."""
-
-TITLE = "Inference"
