@@ -2,7 +2,8 @@
 
 ``absolute`` adds a vector for each position to the embeddings: sinusoidal (Vaswani et al. (2017), section 3.5) and
 learned. ``relative`` adds a number for each distance to the scores: Transformer-XL (Dai et al. (2019)), T5 (Raffel et
-al. (2020)) and ALiBi (Press et al. (2022)). ``rotary`` turns queries and keys by their positions (Su et al. (2021)).
+al. (2020)) and ALiBi (Press et al. (2022)). ``rotary`` turns queries and keys by their positions (Su et al. (2021)),
+and ``stretched`` changes their frequencies, for texts longer than those of the training.
 
 Absolute schemes are modules with ``forward(t, start)``, a table to add. Relative and rotary schemes belong to one
 attention layer and have two methods: ``embed(x, start)`` changes queries and keys before the cache, and
@@ -24,6 +25,7 @@ from companion.positional.absolute import (
 from companion.positional.biases import ALiBi, T5Bias, alibi_slopes, t5_bucket
 from companion.positional.relative import TransformerXLPosition, relative_shift, spread
 from companion.positional.rotary import RotaryPosition, rotate
+from companion.positional.stretched import interpolated_frequencies, ntk_frequencies, yarn_frequencies, yarn_scale
 
 __all__ = [
     "ALiBi",
@@ -36,6 +38,8 @@ __all__ = [
     "angles",
     "encode",
     "frequencies",
+    "interpolated_frequencies",
+    "ntk_frequencies",
     "relative_shift",
     "rotate",
     "rotation",
@@ -43,4 +47,6 @@ __all__ = [
     "spread",
     "t5_bucket",
     "wavelengths",
+    "yarn_frequencies",
+    "yarn_scale",
 ]

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from companion.positional.absolute import angles
+from companion.positional import absolute
 from companion.positional.table import GrowingTable
 
 Layout = Literal["half", "interleaved"]
@@ -57,7 +57,7 @@ def rotate(
             f"{tuple(positions.shape)}. Give positions of shape (t,)."
         )
     _check_layout(layout)
-    turns = _turns(positions, x.shape[-1], base).to(x.dtype).to(x.device)
+    turns = _turns(positions, absolute.frequencies(x.shape[-1], base=base)).to(x.dtype).to(x.device)
     return _turn(x, *turns.unbind(dim=1), layout)
 
 
@@ -71,13 +71,33 @@ class RotaryPosition(nn.Module):
         d_k: width of a head, even.
         base: 10000 in the paper; larger for longer contexts.
         layout: which channels are a pair; see :func:`rotate`.
+        frequencies: angle of each pair for one position, ``(d_k / 2,)``, for a model that is to read longer texts
+            (:mod:`companion.positional.stretched`); ``None`` takes those of the base.
+        scale: factor on queries and on keys, and so, squared, on the scores.
+
+    Raises:
+        ValueError: an unknown layout, or not one frequency for each pair.
     """
 
-    def __init__(self, d_k: int, *, base: float | int = 10000.0, layout: Layout = "half") -> None:
+    def __init__(
+        self,
+        d_k: int,
+        *,
+        base: float | int = 10000.0,
+        layout: Layout = "half",
+        frequencies: Float[Tensor, " pairs"] | None = None,
+        scale: float | int = 1.0,
+    ) -> None:
         super().__init__()
         _check_layout(layout)
         self.d_k, self.base, self.layout = d_k, base, layout
-        self._turns = GrowingTable(partial(_turns, d_k=d_k, base=base))
+        if frequencies is None:
+            frequencies = absolute.frequencies(d_k, base=base)
+        if frequencies.shape != (d_k // 2,):
+            raise ValueError(
+                f"each of the {d_k // 2} pairs has one frequency: got {tuple(frequencies.shape)}. Give (d_k / 2,)."
+            )
+        self._turns = GrowingTable(partial(_turns, frequencies=frequencies.double(), scale=scale))
 
     def embed(self, x: Float[Tensor, "batch heads t d_k"], start: int) -> Float[Tensor, "batch heads t d_k"]:
         """Turn queries or keys by their positions.
@@ -114,9 +134,9 @@ class RotaryPosition(nn.Module):
         """
 
 
-def _turns(positions: Int[Tensor, " t"], d_k: int, base: float | int) -> Float[Tensor, "t 2 pairs"]:
-    turned = angles(positions, d_k, base=base)
-    return torch.stack((turned.cos(), turned.sin()), dim=1)
+def _turns(positions: Int[Tensor, " t"], frequencies: Tensor, scale: float | int = 1.0) -> Float[Tensor, "t 2 pairs"]:
+    turned = positions.cpu().double()[:, None] * frequencies
+    return scale * torch.stack((turned.cos(), turned.sin()), dim=1)
 
 
 def _turn(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:

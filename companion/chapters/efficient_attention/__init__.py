@@ -1,3 +1,3 @@
 """The chapter efficient-attention: its exercises, explorers, quiz items and claims."""
 
-TITLE = "Efficient attention, long context"
+TITLE = "Long contexts"

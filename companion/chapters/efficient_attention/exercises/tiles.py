@@ -1,0 +1,248 @@
+"""Exercises on attention without its square matrix: ``window-attention`` and ``tiled-attention``."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from companion.practice.budget import Budget
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.random_inputs import RandomInputs
+
+F32, F64 = torch.float32, torch.float64
+LONG = 64  # a case this long has limits; below, every way is cheap
+
+
+def _three(
+    draw: RandomInputs, t: int, d_k: int, d_v: int, dtype: torch.dtype, scale: float = 1.0
+) -> tuple[Tensor, ...]:
+    query, key = (draw.normal(t, d_k, dtype=dtype) for _ in range(2))
+    return query, key, draw.normal(t, d_v, dtype=dtype, scale=scale)
+
+
+def _window(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
+    """Line up, for each query, its own keys: those of the window, by unfolding the padded keys."""
+    t, d_k = query.shape
+    keys, values = (F.pad(x, (0, 0, size - 1, 0)).unfold(0, size, 1) for x in (key, value))  # (t, width, size)
+    scores = (query[:, None] @ keys)[:, 0] / math.sqrt(d_k)
+    before = torch.arange(size) < size - 1 - torch.arange(t)[:, None]
+    weights = scores.masked_fill(before, -torch.inf).softmax(dim=-1)
+    return (values @ weights[..., None])[..., 0]
+
+
+def _back(query: Tensor) -> Tensor:
+    """Measure, for each query and each key, how far the key lies back."""
+    return torch.arange(len(query))[:, None] - torch.arange(len(query))
+
+
+def _under(query: Tensor, key: Tensor, value: Tensor, near: Tensor) -> Tensor:
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.masked_fill(~near, -torch.inf).softmax(dim=-1) @ value
+
+
+def _all_pairs(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
+    return _under(query, key, value, (_back(query) >= 0) & (_back(query) < size))
+
+
+def _blocks_apart(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
+    block = torch.arange(len(query)) // size
+    return _under(query, key, value, (_back(query) >= 0) & (block[:, None] == block))
+
+
+def _window_cases() -> list[Case]:
+    draw = RandomInputs(62)
+    by_hand = torch.zeros(3, 1), torch.zeros(3, 1), torch.tensor([[0.0], [4.0], [8.0]]), 2
+    return [
+        Case(by_hand, "the example"),
+        Case((*_three(draw, 4, 3, 2, F64), 3)),
+        Case((*_three(draw, 5, 3, 2, F32), 1), "itself only"),
+        Case((*_three(draw, 7, 5, 3, F64), 4)),
+        Case((*_three(draw, 5, 2, 3, F32), 7), "a window longer than the text"),
+        Case((*_three(draw, 13, 3, 5, F64, 1e3), 3), "large values"),
+        Case((*_three(draw, 512, 4, 4, F32), 4), "a long text"),
+    ]
+
+
+def _window_budget(query: Tensor, key: Tensor, value: Tensor, size: int) -> Budget:
+    t, width = len(query), max(query.shape[1], value.shape[1])
+    return Budget(largest=4 * t * size * width, work=30 * t * size * width) if t >= LONG else Budget()
+
+
+WINDOW_ATTENTION = Exercise(
+    name="window-attention",
+    title="Attend within a window, and pay for the window only",
+    chapter="efficient-attention",
+    level=3,
+    place=12,
+    minutes=35,
+    topic="complexity",
+    reference=_window,
+    cases=_window_cases,
+    budget=_window_budget,
+    tested="windows of one and longer than the text, large values, a long text within limits, both dtypes",
+    hints=(
+        "Write the version with a mask over all pairs first; it is right and too expensive. How many scores of a row "
+        "survive the mask?",
+        "Give each query its own few keys: an array of shape (t, size, d_k) holds them, and a product for each query "
+        "gives (t, size) scores. Or split the sequence into blocks: a block needs its own keys and those of the block "
+        "before.",
+        "With zeros in front, `unfold` shows each window as a view. The positions in front of the sequence are not "
+        "keys: hide them before the softmax. A loop over the distances 0 to size - 1 works as well.",
+    ),
+    mistakes=(
+        Mistake(
+            "all-pairs",
+            _all_pairs,
+            "The numbers are right, and the cost grows with the square of the length: by a score for every pair, most "
+            "of them hidden, or by copying all earlier results at every position. Compute only what is in the window.",
+        ),
+        Mistake(
+            "one-more",
+            lambda query, key, value, size: _all_pairs(query, key, value, size + 1),
+            "Your window is one position too long: it holds the query's own position and `size - 1` before it.",
+        ),
+        Mistake(
+            "both-sides",
+            lambda query, key, value, size: _under(query, key, value, _back(query).abs() < size),
+            "Your window reaches into the future. It ends at the query's own position.",
+        ),
+        Mistake(
+            "blocks-apart",
+            _blocks_apart,
+            "Your blocks do not see each other. A window slides: the first query of a block needs keys of the block "
+            "before.",
+        ),
+        Mistake(
+            "padding-attended",
+            Edit(".masked_fill(before, -torch.inf)", ""),
+            "The zeros in front of the text take part in the softmax: a score of 0 has weight exp(0). Hide them.",
+        ),
+        Mistake(
+            "no-scale",
+            Edit(" / math.sqrt(d_k)", ""),
+            "You did not divide the scores by the square root of their width.",
+        ),
+    ),
+)
+
+
+def _tiled(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
+    top = query.new_full((len(query), 1), -torch.inf)
+    total, output = torch.zeros_like(top), query.new_zeros(len(query), value.shape[1])
+    for start in range(0, len(key), block):
+        scores = query @ key[start : start + block].mT / math.sqrt(query.shape[1])
+        new = torch.maximum(top, scores.amax(dim=-1, keepdim=True))
+        shrink = (top - new).exp()
+        powers = (scores - new).exp()
+        total = total * shrink + powers.sum(dim=-1, keepdim=True)
+        output = output * shrink + powers @ value[start : start + block]
+        top = new
+    return output / total
+
+
+def _blocks_averaged(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
+    pairs = list(zip(key.split(block), value.split(block), strict=True))
+    return sum((query @ k.mT / math.sqrt(query.shape[1])).softmax(dim=-1) @ v for k, v in pairs) / len(pairs)
+
+
+def _steep(draw: RandomInputs) -> Tensor:
+    """Make queries whose scores are far apart, and one whose scores with positive keys are all far below 0."""
+    query = 3e3 * draw.normal(5, 4)
+    query[0] = -3e3 - query[0].abs()
+    return query
+
+
+def _tiled_cases() -> list[Case]:
+    draw = RandomInputs(63)
+    by_hand = torch.tensor([[1.0]]), torch.tensor([[0.0], [math.log(3)]]), torch.tensor([[0.0], [4.0]]), 1
+    return [
+        Case(by_hand, "the example"),
+        Case((*_three(draw, 4, 3, 2, F64), 2)),
+        Case((*_three(draw, 5, 3, 2, F32), 3), "a last block that is shorter"),
+        Case((_steep(draw), draw.normal(7, 4).abs(), draw.normal(7, 3), 9), "one block, scores in the thousands"),
+        Case((_steep(draw), draw.normal(8, 4).abs(), draw.normal(8, 3), 3), "scores in the thousands"),
+        Case((*_three(draw, 13, 3, 5, F64, 1e3), 4), "large values"),
+        Case((*_three(draw, 256, 8, 8, F32), 16), "a long text"),
+    ]
+
+
+def _tiled_budget(query: Tensor, key: Tensor, value: Tensor, block: int) -> Budget:
+    t, width = len(query), max(block, query.shape[1], value.shape[1])
+    return Budget(held=8 * t * width) if t >= LONG else Budget()
+
+
+TILED_ATTENTION = Exercise(
+    name="tiled-attention",
+    title="Attend tile by tile within a limit of memory",
+    chapter="efficient-attention",
+    level=3,
+    place=11,
+    minutes=35,
+    topic="complexity",
+    reference=_tiled,
+    cases=_tiled_cases,
+    budget=_tiled_budget,
+    tested="blocks that fit and that do not, one block, scores far apart, a long text within a limit, both dtypes",
+    hints=(
+        "Go through the keys block by block. What has to be carried from block to block for each query, so that at the "
+        "end the softmax is over all keys?",
+        "Three things: the largest score so far, the sum of the exponentials, and the weighted sum of the values, both "
+        "sums relative to that largest score.",
+        "A block may bring a larger score. Then both sums shrink by exp(old - new) before the block is added. Start "
+        "with minus infinity and zeros, and divide once, at the end.",
+    ),
+    mistakes=(
+        Mistake(
+            "whole-matrix",
+            lambda query, key, value, block: (query @ key.mT / math.sqrt(query.shape[1])).softmax(dim=-1) @ value,
+            "The numbers are right, and you held too much at once: the scores of all pairs, a result for every block, "
+            "or products that were not summed yet. Sum up one block before you look at the next.",
+        ),
+        Mistake(
+            "not-rescaled",
+            Edit("(top - new).exp()", "1.0"),
+            "The sums are not rescaled when a block brings a larger score: the early blocks then count too much.",
+        ),
+        Mistake(
+            "sum-not-rescaled",
+            Edit("total * shrink", "total"),
+            "You rescale the output and not the sum that it is divided by. Both were taken relative to the old "
+            "maximum.",
+        ),
+        Mistake(
+            "blocks-averaged",
+            _blocks_averaged,
+            "You took a softmax in each block and averaged the blocks. A block with high scores must count more.",
+        ),
+        Mistake(
+            "no-shift",
+            Edit("torch.maximum(top, scores.amax(dim=-1, keepdim=True))", "torch.zeros_like(top)"),
+            "You exponentiated the scores as they are. Large ones overflow, and a row of very negative ones divides 0 "
+            "by 0.",
+        ),
+        Mistake(
+            "maximum-of-the-block",
+            Edit("torch.maximum(top, scores.amax(dim=-1, keepdim=True))", "scores.amax(dim=-1, keepdim=True)"),
+            "You shift by the largest score of the block alone. After a block with larger scores the old sums are then "
+            "multiplied by a huge number and overflow: keep the largest so far.",
+        ),
+        Mistake(
+            "not-the-largest-of-the-row",
+            Edit("scores.amax(dim=-1, keepdim=True)", "scores.amax()"),
+            "A row is shifted by a number far above its own scores, so all of its exponentials are 0. Each query has a "
+            "largest score of its own, which may be far below 0.",
+            also=(Edit("-torch.inf", "0.0"),),
+        ),
+        Mistake(
+            "rest-dropped",
+            Edit("range(0, len(key), block)", "range(0, len(key) - len(key) % block, block)"),
+            "Keys behind the last whole block are left out. The last block may be shorter.",
+        ),
+        Mistake(
+            "no-scale",
+            Edit(" / math.sqrt(query.shape[1])", ""),
+            "You did not divide the scores by the square root of their width.",
+        ),
+    ),
+)
