@@ -34,6 +34,7 @@ from companion.cost.memory import (
     weight_bytes,
     weights_matrix_bytes,
 )
+from companion.cost.parallel import bubble, ring_bytes, zero_bytes
 from companion.cost.parameters import (
     Kind,
     Parameters,
@@ -60,6 +61,7 @@ __all__ = [
     "adam_bytes",
     "attention_flops",
     "attention_parameters",
+    "bubble",
     "cache_bytes",
     "convolution_layer",
     "feed_forward_flops",
@@ -77,6 +79,7 @@ __all__ = [
     "pair_flops",
     "projection_flops",
     "recurrent_layer",
+    "ring_bytes",
     "roofline_seconds",
     "self_attention_layer",
     "shortest_path",
@@ -86,4 +89,5 @@ __all__ = [
     "weight_bytes",
     "weights_matrix_bytes",
     "window_attention_layer",
+    "zero_bytes",
 ]
