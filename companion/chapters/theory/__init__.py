@@ -1,3 +1,3 @@
 """The chapter theory: its exercises, explorers, quiz items and claims."""
 
-TITLE = "Theory and limits"
+TITLE = "What it can and cannot compute"
