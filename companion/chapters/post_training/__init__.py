@@ -1,0 +1,3 @@
+"""The chapter post-training: its exercises, explorers, quiz items and claims."""
+
+TITLE = "After pre-training"

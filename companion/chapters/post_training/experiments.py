@@ -1,0 +1,7 @@
+"""What the chapter's pages read from measurements/post-training."""
+
+from companion.chapters.post_training.experiments_rl import REWARDS
+from companion.chapters.post_training.experiments_tuning import TUNING
+
+EXPERIMENTS = [*TUNING, *REWARDS]
+"""Fine-tuning, with adapters and without; a reward model, and policies trained on its score, on pairs, on a checker."""
