@@ -165,6 +165,20 @@ def loss_by_batch(seed: int, size: int, rate: float) -> float:
     return loss_on(fit(language_model(seed), 9600 // size, rate=rate, size=size, seed=seed))
 
 
+def loss_after_damage(seed: int, steps: int) -> float:
+    """Train one layer for 100 steps at a rate far too high, and then at a sound one.
+
+    Args:
+        seed: of the initial parameters and the batches.
+        steps: at the sound rate.
+
+    Returns:
+        The loss on new sequences, in nats.
+    """
+    model = fit(language_model(seed), 100, rate=3.0, seed=seed)
+    return loss_on(fit(model, steps, seed=seed))
+
+
 RATES = {
     "gradient descent": (0.1, 0.3, 1.0, 3.0),
     "Adam": (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1),
@@ -201,6 +215,7 @@ def _plan() -> list[Experiment]:
         *(Experiment("largest probability", "share", confidence_of, one, "median") for one in sure),
         *(Experiment("loss by initial scale", "nats", loss_by_scale, {"scale": scale}, "median") for scale in SCALES),
         *(Experiment("loss by batch size", "nats", loss_by_batch, one, "median") for one in batches),
+        *(Experiment("loss after damage", "nats", loss_after_damage, {"steps": n}, "median") for n in (300, 3000)),
     ]
 
 

@@ -6,10 +6,11 @@ import re
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from companion import cost, pictures
+from companion import cost, pictures, tasks
 from companion.chapters.architecture.pictures.families import PARAMETERS, PROMPT, ROWS
 from companion.chapters.architecture.pictures.overview import CAUSAL, NEXT_WORDS, PAGES
 from companion.chapters.architecture.pictures.parts import MERGES
+from companion.chapters.architecture.pictures.translation import CHINESE, ENGLISH, LINKS
 from companion.config import base
 from companion.masks import causal
 from tests.tools.layout import read
@@ -45,6 +46,25 @@ def test_the_sublayers_follow_each_other_as_in_the_paper(layout):
 def test_the_map_shows_a_causal_mask_and_shares_of_one():
     assert causal(4).tolist() == CAUSAL
     assert sum(NEXT_WORDS) == pytest.approx(1)
+
+
+def test_the_drawn_translation_and_its_links_are_of_the_test_set_of_the_page():
+    _, test = tasks.english_chinese(16_000, 500, seed=0)
+    _, links = tasks.english_chinese_links(16_000, 500, seed=0)
+    found = next(k for k, (english, _) in enumerate(test) if tuple(english) == (*ENGLISH, "."))
+    assert test[found][1] == [*CHINESE, "。"]
+    assert [tuple(link) for link in links[found]] == [*LINKS, (len(ENGLISH),)]
+
+
+@pytest.mark.parametrize("layout", ["wide", "narrow"])
+def test_each_link_is_a_line_and_the_words_that_moved_stand_out(layout):
+    svg = getattr(pictures.words_that_translate(), layout).svg()
+    tones = re.findall(r'class="f-box (\S+?)"', svg)
+    boxed = [word for word, link in zip(CHINESE, LINKS, strict=True) if link]
+    assert len(tones) == len(ENGLISH) + len(boxed)
+    moved = [word for word, tone in zip(boxed, tones[len(ENGLISH) :], strict=True) if tone == "f-attention"]
+    assert moved == ["在", "学校"]
+    assert len(re.findall(r'<path [^>]*class="f-line[^"]*f-attention', svg)) == len(moved)
 
 
 def test_the_drawn_merges_are_those_that_the_library_learns():

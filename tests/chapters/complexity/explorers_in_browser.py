@@ -59,8 +59,8 @@ def check_calculator(root, values):
                 exact = f"{want:,}" if isinstance(want, int) else f"{want:.4f}"
                 assert printed == exact, (where, name)
                 assert label.endswith(f": {exact}"), (where, label)
-                if name == "intensity":
-                    assert text == f"{want:.2f}", where
+                if isinstance(want, float):
+                    assert text == {"intensity": f"{want:.2f}", "share": f"{want:.1f}%"}[name], where
                     continue
                 digits, _, unit = text.partition(" ")
                 assert number(digits) * (BRIEF | BINARY)[unit] == pytest.approx(want, rel=6e-3), (where, text)

@@ -23,6 +23,7 @@ def test_the_numbers_are_those_of_the_model_that_is_shown(gated, head_width, gro
     assert numbers["parameters"] == 256 * 256 + 2 * (matrices + 2 * 256) + 256
     assert numbers["pairs"] == 2 * 4 * 4 * 64 * 64 * 256
     assert numbers["prefill"] == 2 * 4 * 64 * (2 * matrices + 256 * 256) + numbers["pairs"]
+    assert numbers["share"] == pytest.approx(100 * numbers["pairs"] / numbers["prefill"], rel=1e-12)
     assert numbers["token"] == 2 * 4 * (2 * matrices + 256 * 256) + 2 * 4 * 4 * 65 * 256
     assert numbers["cache"] == 2 * 2 * config.n_kv_heads * head_width * 4 * 64 * 2
     assert numbers["matrix"] == 4 * config.n_heads * 64 * 64 * 2

@@ -126,7 +126,8 @@ def check_alignment(root, values):
                 assert digits.startswith(
                     f"Writing symbol {i + 1}, {target[i]}: weight {rows[i][j]:.2f} on symbol {j + 1}"
                 )
-                assert f"It stands at {n - i} of the source and has weight {rows[i][n - 1 - i]:.2f}." in words
+                elsewhere = f"The symbol to copy is symbol {n - i}, with weight {rows[i][n - 1 - i]:.2f}."
+                assert ("That is the symbol to copy." if j == n - 1 - i else elsewhere) in words
                 assert f"fixed vector {errors[0]}, attention {errors[1]}, of {n}." in words
                 told = [float(x) for x in re.findall(r"(?:vector|attention) (\d+)%", words)]
                 assert all(abs(a - 100 * b) <= 0.51 for a, b in zip(told, shares, strict=True)), (told, shares)

@@ -12,8 +12,6 @@ from companion.attention import attention
 from companion.chapters.interview.exercises.lora_adamw import ADAMW_STEP
 from companion.cost.memory import adam_bytes, weight_bytes
 from companion.efficient.linear import linear_attention
-from companion.efficient.tiled import tiled_attention
-from companion.efficient.window import window_attention
 from companion.generate.sampling import keep_top_k, keep_top_p
 
 
@@ -204,31 +202,6 @@ def stream_by_positions(stream, d_v):
     return output / total
 
 
-def tiled_by_queries(query, key, value, block):
-    rows = [F.softmax(q @ key.mT * key.shape[1] ** -0.5, -1) @ value for q in query.split(1)]
-    return torch.cat(rows)
-
-
-def window_by_distances(query, key, value, size):
-    """One diagonal at a time."""
-    t, size = len(query), min(size, len(query))
-    scores = query.new_full((t, size), -torch.inf)
-    for back in range(size):
-        scores[back:, back] = (query[back:] * key[: t - back]).sum(-1) / query.shape[1] ** 0.5
-    weights, out = scores.softmax(-1), torch.zeros_like(value)
-    for back in range(size):
-        out[back:] += weights[back:, back : back + 1] * value[: t - back]
-    return out
-
-
-def window_by_queries(query, key, value, size):
-    rows = []
-    for i in range(len(query)):
-        near = slice(max(0, i - size + 1), i + 1)
-        rows.append((key[near] @ query[i] / math.sqrt(query.shape[1])).softmax(0) @ value[near])
-    return torch.stack(rows)
-
-
 def linear_in_place(query, key, value):
     query, key = (torch.where(x > 0, x + 1, x.exp()) for x in (query, key))
     one = torch.cat([value, torch.ones_like(value[:, :1])], 1)
@@ -399,8 +372,6 @@ ALTERNATIVES = {
     "cached-step": [step_by_heads, step_by_fused],
     "cached-decoder": [lambda *given: writer(*given, at_once=True), lambda *given: writer(*given, at_once=False)],
     "stream-softmax": [stream_by_logsumexp, stream_by_positions],
-    "tiled-attention": [tiled_by_queries, lambda q, k, v, block: tiled_attention(q, k, v, block=block)],
-    "window-attention": [window_by_distances, window_by_queries, window_attention],
     "linear-recurrent": [
         linear_in_place,
         linear_by_chunks,
@@ -481,42 +452,12 @@ def one_result_a_chunk(stream):
     return torch.stack([part[0] for part in parts]).softmax(0) @ torch.stack([part[1] for part in parts])
 
 
-def unshifted_tiles(query, key, value, block):
-    parts = zip(key.split(block), value.split(block), strict=True)
-    powers = [((query @ k.mT / query.shape[1] ** 0.5).exp(), v) for k, v in parts]
-    return sum(p @ v for p, v in powers) / sum(p.sum(1, keepdim=True) for p, _ in powers)
-
-
-def one_result_a_block(query, key, value, block):
-    sums, outputs = [], []
-    for k, v in zip(key.split(block), value.split(block), strict=True):
-        scores = query @ k.mT / query.shape[1] ** 0.5
-        sums.append(scores.logsumexp(1))
-        outputs.append(scores.softmax(1) @ v)
-    return (torch.stack(sums).softmax(0)[..., None] * torch.stack(outputs)).sum(0)
-
-
-def copied_at_each_position(query, key, value, size):
-    rows = value[:0]
-    for i in range(len(query)):
-        near = slice(max(0, i - size + 1), i + 1)
-        row = (key[near] @ query[i] / query.shape[1] ** 0.5).softmax(0) @ value[near]
-        rows = torch.cat([rows, row[None]])
-    return rows
-
-
 def heads_with_the_scale_alone(x, lengths, w_q, w_k, w_v, n_heads):
     batch, t = x.shape[:2]
     query, key, value = ((x @ w).view(batch, n_heads, t, -1) for w in (w_q, w_k, w_v))
     rows = (torch.arange(t) < lengths[:, None])[:, None, :, None]
     scores = torch.where(rows, query @ key.mT / query.shape[-1] ** 0.5, -1e4)
     return (scores.softmax(-1) @ value).reshape(batch, t, -1)
-
-
-def both_sides(query, key, value, size):
-    t = len(query)
-    mask = torch.ones(t, t, dtype=torch.bool).triu(-size + 1).tril(size - 1)
-    return nn.functional.scaled_dot_product_attention(query[None], key[None], value[None], mask)[0]
 
 
 def not_causal(query, key, value):
@@ -541,11 +482,7 @@ AS_WRITTEN = [
     ),
     ("stream-softmax", "no-shift", lambda stream, d: exponentiated(stream)),
     ("stream-softmax", "all-kept", lambda stream, d: one_result_a_chunk(stream)),
-    ("tiled-attention", "no-shift", lambda *given: unshifted_tiles(*given)),
-    ("tiled-attention", "whole-matrix", lambda *given: one_result_a_block(*given)),
-    ("window-attention", "all-pairs", lambda *given: copied_at_each_position(*given)),
     ("debug-heads", "only-the-scale", lambda *given: heads_with_the_scale_alone(*given)),
-    ("window-attention", "both-sides", lambda q, k, v, size: both_sides(q, k, v, size)),
     ("linear-recurrent", "not-causal", lambda q, k, v: not_causal(q, k, v)),
     (
         "debug-layer-norm",

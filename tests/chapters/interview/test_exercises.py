@@ -27,8 +27,6 @@ BY_HAND = {
     "cached-decoder": ([1, 1], [[4.0, 8.0], [7.0, 14.0]]),
     "cached-step": ([[4.0]], [[[[1.0], [6.0]]]], [[[[2.0], [6.0]]]]),
     "stream-softmax": ([4 / (2 + math.exp(2))],),
-    "tiled-attention": ([[3.0]],),
-    "window-attention": ([[0.0], [2.0], [6.0]],),
     "linear-recurrent": ([[0.0], [3.0]],),
     "bpe-merge": (("l", "o"), [["lo", "w"], ["lo", "t"]]),
     "perplexity": (2**1.5, 0.5),

@@ -72,7 +72,7 @@ def test_the_clinic_keeps_its_curves_and_knows_the_right_answer():
 @pytest.mark.parametrize(
     ("changes", "rule"),
     [
-        ({"new": [1.0]}, r"as many losses on new texts as in training.*got 'A', missing \[\]"),
+        ({"new": [1.0]}, r"as many losses in validation as in training.*got 'A', missing \[\]"),
         ({"cause": 6}, "a cause from 0 to 5: got 'A'"),
     ],
 )

@@ -65,12 +65,13 @@ def family_masks(wide: bool) -> Canvas:
     labels = {
         "title": "One layer, three masks",
         "desc": (
-            "Three grids of six tokens by six, three of a prompt and three of an answer. Encoder-only: each token may "
-            "look at all. Decoder-only: each token may look at itself and at what comes before, the lower triangle. "
-            "Prefix: every token may look at the whole prompt, and answer tokens also at earlier answer tokens and "
-            "themselves."
+            "Three grids of six tokens by six. Encoder-only: each token of a sentence may look at all. In the other "
+            "two, three tokens are a prompt and three an answer. Decoder-only: each token may look at itself and at "
+            "what comes before, the lower triangle. Prefix: every token may look at the whole prompt, and answer "
+            "tokens also at earlier answer tokens and themselves."
         ),
         "names": ("Encoder-only", "Decoder-only", "Prefix"),
+        "sentence": "sentence",
         "prompt": "prompt",
         "answer": "answer",
         "axes": "rows: who looks, columns: at what",
@@ -82,9 +83,10 @@ def family_masks(wide: bool) -> Canvas:
         c.text(x, y - 48, name, LABEL, "start", strong=True)
         c.mask(x, y, [[look(i, j) for j in range(ROWS)] for i in range(ROWS)], cell)
         middle = PROMPT * cell
-        for side, at in (("prompt", middle / 2), ("answer", middle * 1.5)):
+        halves = (("prompt", middle / 2), ("answer", middle * 1.5))
+        for side, at in (("sentence", middle),) if k == 0 else halves:
             c.text(x + at, y - 14, labels[side], SMALL)
-            if k == 0 or (not wide and k == 2):
+            if k == (1 if wide else 2):
                 c.text(x - 8, y + at, labels[side], SMALL, "end")
     c.text(72, 248 if wide else 456, labels["axes"], SMALL, "start", "muted")
     return c

@@ -21,6 +21,7 @@ QUANTITIES = (
     "parameters",
     "prefill",
     "pairs",
+    "share",
     "token",
     "weights",
     "adam",
@@ -87,9 +88,9 @@ class CostCalculator(Explorer):
         """Compute what the table shows with :mod:`companion.cost`.
 
         Returns:
-            By the names in ``QUANTITIES``: parameters; FLOPs of a pass over ``t`` tokens, of its pairs, and of one more
-            token; bytes of the weights, of training with Adam in float32, of one layer's attention weights, of the
-            cache; and FLOPs a byte of that one token, which reads the weights and the cache.
+            By the names in ``QUANTITIES``: parameters; FLOPs of a pass over ``t`` tokens and of its pairs, their share
+            in %, FLOPs of one more token; bytes of the weights, of training with Adam in float32, of one layer's
+            attention weights, of the cache; and FLOPs a byte of that token, which reads the weights and the cache.
         """
         config = self.config
         parameters = cost.model_parameters(config, "decoder-only").total
@@ -101,6 +102,7 @@ class CostCalculator(Explorer):
             "parameters": parameters,
             "prefill": prefill.total,
             "pairs": prefill.pairs,
+            "share": 100 * prefill.pairs / prefill.total,
             "token": token,
             "weights": weights,
             "adam": cost.adam_bytes(parameters),

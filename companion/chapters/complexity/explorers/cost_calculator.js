@@ -4,6 +4,8 @@ function render({ model, el }) {
   const view = open_view(model, el);
   const lists = model.get("lists");
   const bytesOf = { float32: 4, float16: 2, int8: 1 };
+  // What a row counts; rows of one kind are shaded on one scale, and rows of none not at all.
+  const KINDS = ["", "FLOPs", "FLOPs", "percent", "FLOPs", "bytes", "bytes", "bytes", "bytes", ""];
   let at = 0;
 
   const grouped = (x) => String(x).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -44,18 +46,25 @@ function render({ model, el }) {
     const rows = [
       ["parameters", parameters, brief, `${vocab} × ${d} + ${layers} × (${layer} + 2 × ${d}) + ${d}`, ""],
       [
-        "FLOPs, pass over the text",
+        "FLOPs, one forward pass",
         linear(t) + pairs,
         brief,
         `2 × ${batch} × ${t} × (${layers} × ${layer} + ${vocab} × ${d}) + ${pairs}`,
         "",
       ],
       [
-        "of these, pairs",
+        "of these, attention pairs",
         pairs,
         brief,
         `4 × ${batch} × ${t} × ${t} × ${d} × ${layers}`,
         `${num(share, 1)}% of the pass`,
+      ],
+      [
+        "share of attention pairs",
+        share,
+        (x) => `${num(x, 1)}%`,
+        `100 × ${pairs} / ${linear(t) + pairs}`,
+        "in per cent of the pass",
       ],
       [
         "FLOPs, one more token",
@@ -74,14 +83,14 @@ function render({ model, el }) {
         "if they are written out",
       ],
       [
-        "cache",
+        "KV cache",
         cache,
         binary,
         `2 × ${layers} × ${kv} × ${batch} × ${t} × ${size}`,
         cache > weights ? "more than the weights" : "not more than the weights",
       ],
       [
-        "FLOPs a byte, one more token",
+        "FLOPs per byte, one more token",
         Number(token) / Number(weights + cache),
         (x) => num(x, 2),
         `${token} / ${weights + cache}`,
@@ -116,8 +125,10 @@ function render({ model, el }) {
   function draw() {
     const { rows, words } = costs();
     lead.textContent = words;
-    const byte = Math.max(...[4, 5, 6, 7].map((i) => Number(rows[i][1])));
-    const flops = Number(rows[1][1]);
+    const most = Object.fromEntries(
+      ["FLOPs", "bytes"].map((unit) => [unit, Math.max(...KINDS.map((u, i) => (u === unit ? Number(rows[i][1]) : 0)))]),
+    );
+    most.percent = 100;
     table.fill({
       title: "forward passes; 1 multiply and 1 add are 2 FLOPs",
       label: "costs of the model",
@@ -126,8 +137,8 @@ function render({ model, el }) {
         {
           text: write(value),
           words: `${name}: ${exactly(value)}`,
-          tone: i >= 4 && i < 8 ? "minus" : "plus",
-          amount: 0.6 * (i >= 4 && i < 8 ? Number(value) / byte : i > 0 && i < 4 ? Number(value) / flops : 0),
+          tone: KINDS[i] === "bytes" ? "minus" : "plus",
+          amount: KINDS[i] ? (0.6 * Number(value)) / most[KINDS[i]] : 0,
         },
       ]),
     });
@@ -153,8 +164,8 @@ function render({ model, el }) {
       size("head_width", "width of a head"),
       size("group", "heads that share keys"),
       size("vocab", "vocabulary"),
-      size("t", "tokens of text"),
-      size("batch", "texts at once"),
+      size("t", "sequence length"),
+      size("batch", "batch size"),
       choice(view, { name: "dtype", label: "each number", options: lists.dtype.map((x) => [x, x]) }),
       toggle(view, { name: "gated", label: "gated network (SwiGLU)" }),
     ),

@@ -44,7 +44,9 @@ function render({ model, el }) {
         { class: "ex-digits" },
         `Writing symbol ${i + 1}, ${target[i]}: weight ${num(weights[i][j])} on symbol ${j + 1} of the source. `,
       ),
-      `It stands at ${right + 1} of the source and has weight ${num(weights[i][right])}. `,
+      j === right
+        ? "That is the symbol to copy. "
+        : `The symbol to copy is symbol ${right + 1}, with weight ${num(weights[i][right])}. `,
       `Wrong symbols here: fixed vector ${counts[0]}, attention ${counts[1]}, of ${n}. `,
       `All test rows of length ${n}: fixed vector ${num(100 * shares[0], 0)}% right, attention ${num(100 * shares[1], 0)}%.`,
     );
@@ -102,7 +104,7 @@ function render({ model, el }) {
         max: examples.length - 1,
         text: (k) => String(examples[Math.min(k, examples.length - 1)].source.length),
       }),
-      toggle(view, { name: "outline", label: "outline the right place" }),
+      toggle(view, { name: "outline", label: "outline the symbol to copy" }),
     ),
     answers,
     h("div", { class: "ex-flow ex-mapflow" }, map.box),

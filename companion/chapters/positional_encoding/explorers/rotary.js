@@ -198,8 +198,8 @@ function render({ model, el }) {
 }
 
 const LAYOUTS = [
-  ["interleaved", "neighbours"],
-  ["half", "halves"],
+  ["interleaved", "interleaved"],
+  ["half", "half"],
 ];
 
 export default { render };

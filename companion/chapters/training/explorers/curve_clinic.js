@@ -16,15 +16,15 @@ function render({ model, el }) {
   const now = () => curves[view.get("curve")] || curves[0];
   const kinds = [
     ["train", "training", "ex-line1"],
-    ["new", "new texts", "ex-line0"],
+    ["new", "validation", "ex-line0"],
   ];
 
   function speak() {
     const [curve, guess] = [now(), view.get("guess")];
     const last = curve.new.length - 1;
     const [i, j] = at === null || at[1] > last ? [0, last] : at;
-    const here = `Step ${(j + 1) * every}: loss ${num(curve[kinds[i][0]][j])} ${i ? "on new texts" : "in training"}. `;
-    const ends = `At the end ${num(curve.train[last])} in training, ${num(curve.new[last])} on new texts. `;
+    const here = `Step ${(j + 1) * every}: loss ${num(curve[kinds[i][0]][j])} in ${kinds[i][1]}. `;
+    const ends = `At the end ${num(curve.train[last])} in training, ${num(curve.new[last])} in validation. `;
     const cause = causes[guess];
     const verdict = !cause
       ? "Name the fault."
@@ -84,7 +84,7 @@ function render({ model, el }) {
   const note = h("p", { class: "ex-note" });
   const legend = h(
     "div",
-    { class: "ex-legend" },
+    { class: "ex-legend ex-clinic-legend" },
     kinds.map(([, said, line]) =>
       h("span", null, h("span", { class: `ex-swatch ${line}`, "aria-hidden": "true" }), said),
     ),

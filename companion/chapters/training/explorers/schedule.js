@@ -1,4 +1,4 @@
-// ScheduleExplorer: the learning rate over the steps, by Equation (3) or along a cosine after a warm-up.
+// ScheduleExplorer: the learning rate over the steps, with the inverse square root of 2017 or a cosine after a warm-up.
 
 function render({ model, el }) {
   const view = open_view(model, el);
@@ -127,7 +127,7 @@ function render({ model, el }) {
         name: "kind",
         label: "schedule",
         options: [
-          ["root", "Equation 3"],
+          ["root", "inverse square root"],
           ["cosine", "cosine"],
         ],
       }),

@@ -24,10 +24,10 @@ CAUSES = (
     ("the rate is too high", "the losses stand far above guessing from the first steps on, in training too."),
     ("the rate is too low", "both curves fall smoothly and together, and are still on their way at the end."),
     (
-        "there are too few texts",
-        "training goes below the floor, while the loss on new texts turns and rises.",
+        "there are too few sequences",
+        "the training loss goes below the floor, while the validation loss turns and rises.",
     ),
-    ("the target is not shifted", "the loss goes to zero at once, on new texts too, where no model can go."),
+    ("the target is not shifted", "the loss goes to zero at once, in validation too, where no model can go."),
     ("inputs and targets do not belong together", "a quick fall to what the letters' frequencies tell, then nothing."),
     ("gradients are not cleared", "a harmless beginning, then a loss that grows and grows."),
 )
@@ -35,7 +35,7 @@ CAUSES = (
 
 
 class ScheduleExplorer(Explorer):
-    """Show the learning rate over the steps: Equation (3) of the paper, or a cosine after a warm-up."""
+    """Show the learning rate over the steps: the inverse square root of the paper, Equation (3), or a cosine."""
 
     _js = "schedule.js"
 
@@ -43,8 +43,8 @@ class ScheduleExplorer(Explorer):
     warmups = Numbers(WARMUPS, fixed=True)
     totals = Numbers(TOTALS, fixed=True)
     peaks = Numbers(PEAKS, fixed=True)
-    kind = Choice(("root", "cosine"), "root", help="Equation (3), or a cosine after a warm-up")
-    d_model = Choice(WIDTHS, 512, help="width of the model; it sets the height of Equation (3)")
+    kind = Choice(("root", "cosine"), "root", help="the inverse square root of 2017, or a cosine, after a warm-up")
+    d_model = Choice(WIDTHS, 512, help="width of the model; it sets the height of the inverse square root")
     warmup = Choice(WARMUPS, 4000, help="steps of the linear part")
     total = Choice(TOTALS, 100_000, help="steps in all")
     peak = Choice(PEAKS, 7e-4, help="highest rate of the cosine")
@@ -154,8 +154,8 @@ class CurveClinic(Explorer):
             missing = [key for key in KEYS if key not in given]
             if missing or len(given["train"]) != len(given["new"]) or not 0 <= given["cause"] < len(causes):
                 raise ValueError(
-                    f"a curve has {', '.join(KEYS)}, as many losses on new texts as in training, and a cause from 0 to "
-                    f"{len(causes) - 1}: got {given.get('title', given)!r}, missing {missing}. Mend it."
+                    f"a curve has {', '.join(KEYS)}, as many losses in validation as in training, and a cause from 0 "
+                    f"to {len(causes) - 1}: got {given.get('title', given)!r}, missing {missing}. Mend it."
                 )
         super().__init__(curves=[dict(given) for given in curves], causes=[list(cause) for cause in causes], **traits)
 
