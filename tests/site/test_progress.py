@@ -102,7 +102,7 @@ def test_without_javascript_everything_is_counted_and_linked(browser, server, si
 
 def test_a_question_is_rated_by_keyboard_and_the_mock_interview_and_the_index_know_it(clean):
     page = clean(
-        "inference/questions.html", "details.interview-question .question-mark:not(:empty), .interview-question"
+        "generation/questions.html", "details.interview-question .question-mark:not(:empty), .interview-question"
     )
     first = page.locator("details.interview-question").first
     name = first.get_attribute("id")
@@ -158,12 +158,12 @@ def test_a_question_is_rated_by_keyboard_and_the_mock_interview_and_the_index_kn
     assert (shown["weak"], shown["good"], len(shown["new"])) == ([f"#{second}"], [f"#{name}"], total - 2)
     page.focus(".question-random")
     page.keyboard.press("Enter")
-    page.wait_for_url(f"**/inference/questions.html#{name}")
+    page.wait_for_url(f"**/generation/questions.html#{name}")
 
 
 def test_a_question_at_random_may_be_any_of_those_that_fit(clean):
     page = clean("interview/index.html", ".question-filter")
-    page.select_option("#question-filter-topic", "Inference")
+    page.select_option("#question-filter-topic", "Generation")
     drawn = page.evaluate(
         """() => {
           const found = [];
@@ -452,7 +452,7 @@ def test_it_works_from_a_folder_and_where_storage_is_refused(browser, site):
     page = context.new_page()
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto((site / "book" / "inference/questions.html").as_uri())
+    page.goto((site / "book" / "generation/questions.html").as_uri())
     first = page.locator("details.interview-question").first
     first.locator("summary").click()
     first.get_by_label("0: No answer").check()
@@ -462,7 +462,7 @@ def test_it_works_from_a_folder_and_where_storage_is_refused(browser, site):
     assert not errors
     refusing = context.new_page()
     refusing.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full'); };")
-    refusing.goto((site / "book" / "inference/questions.html").as_uri())
+    refusing.goto((site / "book" / "generation/questions.html").as_uri())
     first = refusing.locator("details.interview-question").first
     first.locator("summary").click()
     first.get_by_label("2: Right, with gaps").check()

@@ -44,7 +44,7 @@ def test_every_question_of_the_book_is_listed_and_linked_once(site: Path, index:
 def test_the_filter_works_by_keyboard_alone(index: object) -> None:
     total = index.evaluate(SHOWN)
     index.focus("#question-filter-topic")
-    index.keyboard.type("Inference")
+    index.keyboard.type("Generation")
     index.keyboard.press("Tab")
     index.keyboard.type("debug")
     assert index.evaluate("document.activeElement.id") == "question-filter-kind"
