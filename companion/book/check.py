@@ -6,7 +6,6 @@ The ledger has an entry for each claim with its verdict (``companion.book.claims
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 
-from companion.book import first_edition
 from companion.book.cases import EXPECTED, ClaimError, Result, Row, rows
 from companion.book.claims import read_ledger
 from companion.book.model import Claim
@@ -49,12 +48,12 @@ def check_claim(
             f"what is unsupported, disputed or cited cannot be measured: got {claim_id!r}, verdict {claim.verdict!r}. "
             "Use cite_claim."
         )
-    if not callable(measure):
-        _check_text("evidence", says)
-        first_edition.check(claim, measure, says, outside)
-        return
-    if not claim.basis:
-        raise ValueError(f"a claim is measured or derived: got {claim_id!r} without a basis. Add it to its entry.")
+    for name, function in (("measure", measure), ("says", says)):
+        if not callable(function):
+            raise ValueError(
+                f"{name} is a function, of a case or of what was measured: got {type(function).__name__} for "
+                f"{claim_id!r}. Give measure, says and the cases inside and outside."
+            )
     sides = {"inside": inside} if outside is None else {"inside": inside, "outside": outside}
     wanted = EXPECTED[claim.verdict]
     if sides.keys() != wanted.keys() or not all(isinstance(cases, Mapping) and cases for cases in sides.values()):
@@ -102,12 +101,9 @@ def cite_claim(claim_id: str, bibkey: str, says: str) -> None:
     claim = _entry(claim_id)
     _check_text("bibkey", bibkey)
     _check_text("says", says)
-    if claim.kind:
-        first_edition.cite(claim, bibkey, says)
-    elif claim.basis != "cited":
+    if claim.basis != "cited":
         raise ValueError(f"a source settles what is cited: got {claim_id!r}, basis {claim.basis!r}. Use check_claim.")
-    else:
-        _show(Result.of(claim, evidence=f"{bibkey}: {says}"))
+    _show(Result.of(claim, evidence=f"{bibkey}: {says}"))
 
 
 def _show(result: Result) -> None:

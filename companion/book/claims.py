@@ -112,12 +112,9 @@ def _claim(entry: Mapping, chapter: str, where: str) -> Claim:
 
 def _refuse(claim: Claim, where: str) -> None:
     """Refuse a claim or a part with a field that its verdict or its basis forbids, or without one that it needs."""
-    rests = [name for name in ("kind", "basis", "parts") if getattr(claim, name)]
+    rests = [name for name in ("basis", "parts") if getattr(claim, name)]
     if len(rests) != 1 and not claim.dropped:
-        raise ValueError(
-            f"{where}: a claim has a basis or parts (before its chapter has a page of claims, a kind): got "
-            f"{' and '.join(rests) or 'none of them'}."
-        )
+        raise ValueError(f"{where}: a claim has a basis or parts: got {' and '.join(rests) or 'none of them'}.")
     for field, reason, needed in (
         ("conditions", f"verdict {claim.verdict}", claim.verdict == "holds-with-conditions"),
         ("correct", f"verdict {claim.verdict}", claim.verdict in ("wrong", "outdated")),
@@ -141,11 +138,6 @@ def verdict_of(parts: Iterable[str]) -> str:
     if found & {"holds", "holds-with-conditions"}:
         return "holds-with-conditions"
     return next(verdict for verdict in ("wrong", "outdated", "disputed", "unsupported") if verdict in found)
-
-
-def converted(root: Path | None = None) -> frozenset[str]:
-    """Name the chapters that settle their claims on a page of their own, ``CHAPTER/claims``."""
-    return frozenset(toc.chapter(name) for name in toc.files(root) if toc.page(name).endswith("/claims"))
 
 
 def calls(source: str) -> list[ast.Call]:
@@ -210,7 +202,7 @@ def problems(claims: Iterable[Claim], settled: Mapping[str, Sequence[Settlement]
                 found.append(f"{place}: {item.function} takes the claim's id as a literal text")
             elif item.claim_id not in pieces:
                 found.append(f"{place}: {item.function} names {item.claim_id}, which is not in the ledger")
-            elif problem := _misplaced(pieces[item.claim_id], item, own if own in settled else "", page):
+            elif problem := _misplaced(pieces[item.claim_id], item, own if own in settled else page, page):
                 found.append(f"{place}: {item.claim_id} {problem}")
     for piece in pieces.values():
         where = places.get(piece.id, [])
@@ -224,13 +216,11 @@ def problems(claims: Iterable[Claim], settled: Mapping[str, Sequence[Settlement]
 
 
 def _misplaced(piece: Claim, item: Settlement, own: str, page: str) -> str:
-    """Say why a claim is not to be settled by this function or on this page; ``own`` is its page of claims."""
+    """Say why a claim is not to be settled by this function or on this page; ``own`` is where its chapter does it."""
     fitting = "cite_claim" if piece.basis == "cited" else "check_claim"
-    if own and page != own:
+    if page != own:
         return f"is settled beside the page {own}"
-    if own and not piece.basis:
-        return "has no basis, though its chapter has a page of claims"
-    if piece.basis and item.function != fitting:
+    if item.function != fitting:
         return f"has basis {piece.basis}, which needs {fitting}: got {item.function}"
     return ""
 

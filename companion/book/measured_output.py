@@ -51,7 +51,7 @@ class Measured:
 
 def note(data: Mapping) -> str:
     """Say in a line what the numbers are, and how far another machine may differ."""
-    bounds = [(where, kind, bound) for kind in _KINDS for where, bound in data[kind].items()]
+    bounds = [(where, kind, bound) for kind in _KINDS for where, bound in sorted(data[kind].items())]
     texts = [(where, _KINDS[kind].format(number_text(bound)) if bound else "equal") for where, kind, bound in bounds]
     named = [f"{where} {text}" for where, text in texts if where]
     said = named + [f"all else {text}" if named else text for where, text in texts if not where]

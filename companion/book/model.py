@@ -16,7 +16,6 @@ WEAK = 1
 """A rating up to this one is to be repeated."""
 QUESTION_KINDS = ("concept", "derive", "compute", "code", "debug")
 ITEM_KINDS = {"choice": "choose", "number": "compute", "order": "put in order", "bug": "find the bug"}
-CLAIM_KINDS = ("math", "measurement", "code", "history-fact", "opinion")
 VERDICTS = {
     "holds": "True as stated.",
     "holds-with-conditions": "True under conditions that the documents leave out, and false without them.",
@@ -64,8 +63,6 @@ class Claim:
     verdict: str
     documents: int
     evidence: str
-    kind: str = ""
-    """Of a chapter without a page of claims; it goes with ``companion.book.first_edition``."""
     basis: str = ""
     conditions: str = ""
     correct: str = ""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import ValidationError
 
-from companion.book.model import BASES, CLAIM_KINDS, DOCUMENTS, ITEM_KINDS, LEVELS, QUESTION_KINDS, TIERS, VERDICTS
+from companion.book.model import BASES, DOCUMENTS, ITEM_KINDS, LEVELS, QUESTION_KINDS, TIERS, VERDICTS
 from companion.book.topics import TOPICS
 
 
@@ -75,7 +75,7 @@ CLAIM = _object(
         },
         "evidence": _TEXT,
     },
-    {"kind": _one_of(CLAIM_KINDS), "basis": _one_of(BASES), **_SETTLED, "dropped": _TEXT, "parts": _list(_PART, 2)},
+    {"basis": _one_of(BASES), **_SETTLED, "dropped": _TEXT, "parts": _list(_PART, 2)},
 )
 QUESTION = _object(
     "a question",

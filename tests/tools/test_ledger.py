@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from pybtex.database import parse_string
 
-from companion.book import claims, toc
+from companion.book import claims
 from companion.book.model import Turn
 
 BOOK = Path(__file__).parents[2] / "book"
@@ -24,7 +24,7 @@ ENTRY = {
     "chapter": "one",
     "claim": "C.",
     "verdict": "holds",
-    "kind": "math",
+    "basis": "cited",
     "documents": 2,
     "evidence": "E.",
 }
@@ -60,45 +60,42 @@ def test_settlements_are_found_by_function_id_and_source():
 
 def test_a_claim_that_is_not_settled_or_twice_or_unknown_is_seen():
     entries = [entry(), entry(id="other", chapter="two"), entry(id="gone", dropped="No use.")]
-    once = claims.Settlement("a-b", "check_claim", 3)
-    assert claims.problems(entries, {"one": [once]}) == []
-    assert claims.problems(entries, {"one": []}) == ["a-b is not settled, though its chapter one is finished"]
+    once = claims.Settlement("a-b", "cite_claim", 3)
+    assert claims.problems(entries, {"one/claims": [once]}) == []
+    assert claims.problems(entries, {"one/claims": []}) == ["a-b is not settled, though its chapter one is finished"]
     again = claims.Settlement("a-b", "cite_claim", 5)
-    assert claims.problems(entries, {"one": [once], "three": [again]}) == [
-        "a-b is settled more than once: one, cell 3; three, cell 5"
+    assert claims.problems(entries, {"one/claims": [once, again]}) == [
+        "a-b is settled more than once: one/claims, cell 3; one/claims, cell 5"
     ]
     unknown = [once, claims.Settlement("a-c", "check_claim", 4), claims.Settlement("", "cite_claim", 6)]
-    assert claims.problems(entries, {"one": unknown}) == [
-        "one, cell 4: check_claim names a-c, which is not in the ledger",
-        "one, cell 6: cite_claim takes the claim's id as a literal text",
+    assert claims.problems(entries, {"one/claims": unknown}) == [
+        "one/claims, cell 4: check_claim names a-c, which is not in the ledger",
+        "one/claims, cell 6: cite_claim takes the claim's id as a literal text",
     ]
     dropped = [once, claims.Settlement("gone", "cite_claim", 7)]
-    assert claims.problems(entries, {"one": dropped}) == ["gone is dropped, but settled in one, cell 7"]
+    assert claims.problems(entries, {"one/claims": dropped}) == ["gone is dropped, but settled in one/claims, cell 7"]
 
 
 def test_a_claim_is_settled_on_the_page_of_its_chapter_by_what_its_basis_needs():
-    parts = tuple(entry(id=f"whole/{name}", kind="", basis=name) for name in ("measured", "derived", "cited"))
-    entries = [entry(kind="", basis="cited"), entry(id="old"), entry(id="whole", kind="", parts=parts)]
+    parts = tuple(entry(id=f"whole/{name}", basis=name) for name in ("measured", "derived", "cited"))
+    entries = [entry(), entry(id="whole", basis="", parts=parts)]
     calls = {"measured": "check_claim", "derived": "check_claim", "cited": "cite_claim"}
     good = [claims.Settlement(part.id, calls[part.basis], 2) for part in parts]
-    good += [claims.Settlement("a-b", "cite_claim", 3), claims.Settlement("old", "check_claim", 4)]
-    assert claims.problems(entries, {"one/index": good}) == []
-    assert claims.problems(entries, {"one/claims": good}) == [
-        "one/claims, cell 4: old has no basis, though its chapter has a page of claims"
-    ]
-    assert claims.problems(entries[::2], {"one/claims": good[:3], "one/index": good[3:4]}) == [
+    good += [claims.Settlement("a-b", "cite_claim", 3)]
+    assert claims.problems(entries, {"one/claims": good}) == []
+    assert claims.problems(entries, {"one/claims": good[:3], "one/index": good[3:]}) == [
         "one/index, cell 3: a-b is settled beside the page one/claims"
     ]
-    turned = [claims.Settlement(item.claim_id, calls["derived"], item.cell) for item in good[2:4]]
-    assert claims.problems(entries[::2], {"one/claims": good[:2] + turned}) == [
+    turned = [claims.Settlement(item.claim_id, calls["derived"], item.cell) for item in good[2:]]
+    assert claims.problems(entries, {"one/claims": good[:2] + turned}) == [
         "one/claims, cell 2: whole/cited has basis cited, which needs cite_claim: got check_claim",
         "one/claims, cell 3: a-b has basis cited, which needs cite_claim: got check_claim",
     ]
     whole = [claims.Settlement("whole", "check_claim", 1), *good]
-    assert "one, cell 1: check_claim names whole, which is not in the ledger" in claims.problems(
-        entries, {"one": whole}
-    )
-    assert claims.problems(entries[2:], {"one": good[:2]}) == [
+    assert claims.problems(entries, {"one/claims": whole}) == [
+        "one/claims, cell 1: check_claim names whole, which is not in the ledger"
+    ]
+    assert claims.problems(entries[1:], {"one/claims": good[:2]}) == [
         "whole/cited is not settled, though its chapter one is finished"
     ]
 
@@ -120,8 +117,7 @@ def wording_problems(entries, texts):
 
 
 def test_a_page_of_claims_says_each_claim_as_the_ledger_does():
-    texts = {chapter: (BOOK / chapter / "claims.md").read_text("utf8") for chapter in claims.converted()}
-    assert texts
+    texts = {chapter: (BOOK / chapter / "claims.md").read_text("utf8") for chapter in claims.ledger_files()}
     assert wording_problems(claims.read_ledger().claims, texts) == []
 
 
@@ -151,11 +147,6 @@ PARTS = """[{id: a-a, text: A., verdict: holds, basis: derived},
   {id: b-b, text: B., verdict: wrong, basis: cited, correct: R.}]"""
 
 
-def rest(basis=None, **changes):
-    """Change an entry of a chapter without a page of claims into one that rests on something."""
-    return {"kind": None, "basis": basis, **changes}
-
-
 def test_the_ledger_is_complete():
     assert claims.read_ledger().claims
 
@@ -168,8 +159,8 @@ def test_a_good_ledger_is_read():
 
 
 def test_a_claim_rests_on_something_or_its_parts_do():
-    whole = rest(parts=PARTS, verdict="holds-with-conditions", conditions="A alone.")
-    found = claims.parse_claims(text_of(rest("measured", turn=TURN), whole, rest("cited", verdict="disputed")), "one")
+    whole = {"basis": None, "parts": PARTS, "verdict": "holds-with-conditions", "conditions": "A alone."}
+    found = claims.parse_claims(text_of({"basis": "measured", "turn": TURN}, whole, {"verdict": "disputed"}), "one")
     assert [claim.bases for claim in found] == [("measured",), ("derived", "cited"), ("cited",)]
     assert found[0].turn == Turn("n", "o", "p")
     assert [(part.id, part.claim, part.verdict, part.correct) for part in found[1].pieces] == [
@@ -198,24 +189,16 @@ def test_a_verdict_follows_from_those_of_the_parts(parts, whole):
     assert claims.verdict_of(parts.split()) == whole
 
 
-def test_a_chapter_with_a_page_of_claims_is_known_by_the_table_of_contents(tmp_path):
-    pages = "".join(
-        f"  - file: book/{name}.ipynb\n" for name in ("one/index", "one/claims", "two/index", "claims/index")
-    )
-    (tmp_path / "_toc.yml").write_text(f"parts:\n- chapters:\n{pages}", "utf8")
-    assert claims.converted(tmp_path) == {"one"}
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"evidence": None}, "claims of one, entry e0: a claim has id, claim, verdict, documents, evidence, kind"),
+        ({"evidence": None}, "claims of one, entry e0: a claim has id, claim, verdict, documents, evidence, basis"),
         ({"evidence": None}, "this one misses evidence"),
         ({"remark": "x"}, "has an unknown remark"),
         ({"claim": "''"}, "claim is a text: got ''"),
         ({"id": "Not_So"}, "id is lower-case words joined by hyphens: got 'Not_So'"),
         ({"verdict": "true-ish"}, "verdict is one of holds, holds-with-conditions, wrong"),
-        ({"kind": "guess"}, "kind is one of math, measurement, code, history-fact, opinion: got 'guess'"),
+        ({"kind": "math"}, "has an unknown kind"),
         ({"documents": 6}, "documents is a number from 1 to 5: got 6"),
         ({"documents": "true"}, "documents is a number from 1 to 5: got True"),
         ({"verdict": "holds-with-conditions"}, "verdict holds-with-conditions, which needs conditions"),
@@ -223,26 +206,37 @@ def test_a_chapter_with_a_page_of_claims_is_known_by_the_table_of_contents(tmp_p
         ({"verdict": "outdated"}, "verdict outdated, which needs correct"),
         ({"correct": "R."}, "verdict holds, which has no correct"),
         ({"conditions": "C."}, "verdict holds, which has no conditions"),
-        ({"kind": None}, "a claim has a basis or parts (before its chapter has a page of claims, a kind): got none of"),
+        ({"basis": None}, "a claim has a basis or parts: got none of them"),
+        ({"basis": "guessed"}, "basis is one of measured, derived, cited: got 'guessed'"),
+        ({"basis": "measured"}, "basis measured, which needs turn"),
+        ({"basis": "derived", "turn": TURN}, "basis derived, which has no turn"),
         (
-            {"basis": "derived"},
-            "a claim has a basis or parts (before its chapter has a page of claims, a kind): got kind",
-        ),
-        (rest("guessed"), "basis is one of measured, derived, cited: got 'guessed'"),
-        (rest("measured"), "basis measured, which needs turn"),
-        (rest("derived", turn=TURN), "basis derived, which has no turn"),
-        (
-            rest("measured", turn="{name: n, old: o}"),
+            {"basis": "measured", "turn": "{name: n, old: o}"},
             "a turn has name, old, new, file, after: this one misses new",
         ),
-        (rest("derived", verdict="disputed"), "verdict disputed, which only a source settles: got basis derived"),
-        (rest(parts="[]"), "parts is a list of at least 2: got []"),
-        (rest(parts=PARTS, basis="derived"), "got basis and parts"),
-        (rest(parts=PARTS, verdict="wrong", correct="R."), "verdict wrong, but from its parts follows holds-with-cond"),
-        (rest(parts=PARTS.replace("b-b", "a-a")), "entry e0: each entry has a name of its own: got e0/a-a twice"),
-        (rest(parts=PARTS.replace(", correct: R.", "")), "entry e0, part b-b: verdict wrong, which needs correct"),
-        (rest(parts=PARTS.replace("derived", "measured")), "entry e0, part a-a: basis measured, which needs turn"),
-        (rest(parts=PARTS.replace("text", "claim")), "a part has id, text, verdict, basis"),
+        (
+            {"basis": "derived", "verdict": "disputed"},
+            "verdict disputed, which only a source settles: got basis derived",
+        ),
+        ({"basis": None, "parts": "[]"}, "parts is a list of at least 2: got []"),
+        ({"basis": "derived", "parts": PARTS}, "got basis and parts"),
+        (
+            {"basis": None, "parts": PARTS, "verdict": "wrong", "correct": "R."},
+            "verdict wrong, but from its parts follows holds-with-cond",
+        ),
+        (
+            {"basis": None, "parts": PARTS.replace("b-b", "a-a")},
+            "entry e0: each entry has a name of its own: got e0/a-a twice",
+        ),
+        (
+            {"basis": None, "parts": PARTS.replace(", correct: R.", "")},
+            "entry e0, part b-b: verdict wrong, which needs correct",
+        ),
+        (
+            {"basis": None, "parts": PARTS.replace("derived", "measured")},
+            "entry e0, part a-a: basis measured, which needs turn",
+        ),
+        ({"basis": None, "parts": PARTS.replace("text", "claim")}, "a part has id, text, verdict, basis"),
     ],
 )
 def test_an_entry_that_is_not_complete_is_refused(changes, message):
@@ -277,9 +271,9 @@ def test_counts_are_by_chapter_and_verdict():
 
 
 def test_a_claim_counts_under_the_strongest_basis_of_its_parts():
-    parts = (entry(id="whole/a", kind="", basis="cited"), entry(id="whole/b", kind="", basis="measured"))
-    found = claims.ledger([entry(), entry(id="b", kind="", basis="cited"), entry(id="whole", kind="", parts=parts)])
-    assert [claims.count(found, word) for word in ("measured", "derived", "cited", "one cited")] == [1, 0, 1, 1]
+    parts = (entry(id="whole/a", basis="cited"), entry(id="whole/b", basis="measured"))
+    found = claims.ledger([entry(), entry(id="b", basis="cited"), entry(id="whole", parts=parts)])
+    assert [claims.count(found, word) for word in ("measured", "derived", "cited", "one cited")] == [1, 0, 2, 2]
 
 
 # --- sources ---------------------------------------------------------------------------------------------------------
@@ -373,36 +367,9 @@ def test_a_source_that_can_be_found_is_let_through(fields):
 
 # --- boxes -----------------------------------------------------------------------------------------------------------
 
-BOX = re.compile(r"^(?P<fence>:{3,}|`{3,})\{admonition\} (?P<title>.+)\n(?P<options>(?::[\w-]+:.*\n)+)", re.MULTILINE)
 
-
-def box_problems(entries, texts, needed=("one",)):
-    """Hold the boxes *Often said, not so* of finished chapters to the claims that are wrong or outdated.
-
-    ``needed`` names the chapters in which each such claim has its box; one with a page of claims has it there.
-    """
-    found, boxes = [], {}
-    for chapter, text in texts.items():
-        named = set(re.findall(r"^:name: not-so-(\S+)$", text, re.MULTILINE))
-        for match in BOX.finditer(text):
-            name = re.search(r"^:name: not-so-(\S+)$", match["options"], re.MULTILINE)
-            if match["title"].strip() == "Often said, not so" and not name:
-                found.append(f"{chapter}: a box has no name not-so-<claim>")
-            if name and match["title"].strip() == "Often said, not so" and ":class: often-said\n" in match["options"]:
-                boxes.setdefault(name[1], []).append(chapter)
-                named.discard(name[1])
-        found += [
-            f"{chapter}: not-so-{name} is not an admonition `Often said, not so` of class often-said" for name in named
-        ]
-    false = {claim.id: claim for claim in entries if claim.verdict in ("wrong", "outdated") and not claim.dropped}
-    found += [f"not-so-{name} has no claim that is wrong or outdated" for name in boxes if name not in false]
-    found += [f"{name} has {len(where)} boxes" for name, where in boxes.items() if len(where) > 1]
-    found += [f"{claim.id} has no box" for claim in false.values() if claim.chapter in needed and claim.id not in boxes]
-    return found
-
-
-def linked_box_problems(ids, texts):
-    """Hold the boxes of chapters with a page of claims: at most four lines, and a link to the claim's section."""
+def box_problems(ids, texts):
+    """Hold the boxes *Often said, not so*: at most four lines, and a link to the claim's section."""
     found = []
     for page, text in texts.items():
         for match in re.finditer(
@@ -414,54 +381,27 @@ def linked_box_problems(ids, texts):
                 found.append(f"{page}: a box has {len(lines)} lines, more than 4")
             if len(links) != 1 or links[0] not in ids:
                 found.append(f"{page}: a box links to the section of one claim, and this one to {links or 'none'}")
+        if re.search(r"\} Often said, not so\n(?!:class: often-said\n)", text):
+            found.append(f"{page}: a box is not of class often-said")
         if text.count("class: often-said") > 1:
             found.append(f"{page}: a page has at most one box")
     return found
 
 
-def test_each_wrong_claim_has_its_box(chapters):
-    ledger, converted = claims.read_ledger().claims, claims.converted()
-    pages = {page: (BOOK / f"{page}.md").read_text("utf8") for page in chapters}
-    texts = {}
-    for page, text in pages.items():
-        if toc.chapter(page) not in converted:
-            texts[toc.chapter(page)] = texts.get(toc.chapter(page), "") + text
-    assert box_problems(ledger, texts, texts.keys()) == []
-    linked = {page: text for page, text in pages.items() if toc.chapter(page) in converted}
-    assert linked_box_problems({claim.id for claim in ledger}, linked) == []
+def test_each_box_is_short_and_leads_to_its_claim(chapters):
+    texts = {page: (BOOK / f"{page}.md").read_text("utf8") for page in chapters}
+    assert box_problems({claim.id for claim in claims.read_ledger().claims}, texts) == []
 
 
 def test_a_box_that_is_long_or_leads_nowhere_is_seen():
     link = "It is said ({ref}`tested <claim-a>`)."
     good = f":::{{admonition}} Often said, not so\n:class: often-said\n\n{link}\n:::\n"
-    assert linked_box_problems({"a"}, {"one": good}) == []
-    assert linked_box_problems({"b"}, {"one": good}) == [
-        "one: a box links to the section of one claim, and this one to ['a']"
-    ]
-    assert linked_box_problems({"a"}, {"one": good.replace(link, "So.")}) == [
+    assert box_problems({"a"}, {"one": good}) == []
+    assert box_problems({"b"}, {"one": good}) == ["one: a box links to the section of one claim, and this one to ['a']"]
+    assert box_problems({"a"}, {"one": good.replace(link, "So.")}) == [
         "one: a box links to the section of one claim, and this one to none"
     ]
     long = good.replace(link, "\n".join([*"1234", link]))
-    assert linked_box_problems({"a"}, {"one": long}) == ["one: a box has 5 lines, more than 4"]
-    assert linked_box_problems({"a"}, {"one": good + good}) == ["one: a page has at most one box"]
-
-
-def box(name, *, title="Often said, not so", kind="often-said"):
-    return f"Text.\n\n:::{{admonition}} {title}\n:class: {kind}\n:name: {name}\nIt is said.\n:::\n"
-
-
-def test_a_box_without_its_claim_and_a_claim_without_its_box_are_seen():
-    entries = [entry(verdict="wrong", correct="R."), entry(id="fine")]
-    good = box("not-so-a-b")
-    assert box_problems(entries, {"one": good}) == []
-    assert box_problems(entries, {"two": ""}, needed=("two",)) == []
-    assert box_problems(entries, {"one": "Text."}) == ["a-b has no box"]
-    assert box_problems(entries, {"one": "Text."}, needed=()) == []
-    assert box_problems(entries, {"one": good + box("not-so-fine")}) == [
-        "not-so-fine has no claim that is wrong or outdated"
-    ]
-    assert box_problems(entries, {"one": good + good}) == ["a-b has 2 boxes"]
-    form = "one: not-so-a-b is not an admonition `Often said, not so` of class often-said"
-    assert box_problems(entries, {"one": box("not-so-a-b", title="Note")}) == [form, "a-b has no box"]
-    assert box_problems(entries, {"one": box("not-so-a-b", kind="tip")}) == [form, "a-b has no box"]
-    assert box_problems(entries, {"one": good + box("other")}) == ["one: a box has no name not-so-<claim>"]
+    assert box_problems({"a"}, {"one": long}) == ["one: a box has 5 lines, more than 4"]
+    assert box_problems({"a"}, {"one": good + good}) == ["one: a page has at most one box"]
+    assert box_problems({"a"}, {"one": good.replace("often-said", "tip")}) == ["one: a box is not of class often-said"]

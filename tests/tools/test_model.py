@@ -11,7 +11,7 @@ from companion.book.model import LEVELS, TIERS, Card
 from companion.book.schemas import CLAIM, DRILL, FORMULA, ITEMS, QUESTION, check, refuse_doubles
 
 ROOT = Path(__file__).parents[2]
-GOOD = {"id": "a-b", "claim": "C.", "verdict": "holds", "kind": "math", "documents": 2, "evidence": "E."}
+GOOD = {"id": "a-b", "claim": "C.", "verdict": "holds", "basis": "derived", "documents": 2, "evidence": "E."}
 
 
 def test_an_entry_that_keeps_its_schema_is_let_through():
@@ -19,11 +19,11 @@ def test_an_entry_that_keeps_its_schema_is_let_through():
 
 
 def test_every_rule_that_an_entry_breaks_is_named_with_its_place():
-    bad = {"id": "A", "claim": " ", "verdict": "so", "kind": "math", "documents": True, "remark": 1}
+    bad = {"id": "A", "claim": " ", "verdict": "so", "basis": "derived", "documents": True, "remark": 1}
     with pytest.raises(ValueError, match=r"^claims of one, entry A: ") as caught:
         check(bad, CLAIM, "claims of one, entry A")
     for rule in (
-        "a claim has id, claim, verdict, documents, evidence, kind, basis, conditions, correct, turn, dropped, parts: "
+        "a claim has id, claim, verdict, documents, evidence, basis, conditions, correct, turn, dropped, parts: "
         "this one misses evidence and has an unknown remark",
         "claim is a text: got ' '",
         "documents is a number from 1 to 5: got True",

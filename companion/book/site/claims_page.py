@@ -179,8 +179,6 @@ class LedgerTable(SphinxDirective):
         meanings += [[f"{{verdict}}`{name}`", text, str(count(ledger, name))] for name, text in VERDICTS.items()]
         bases = [["Basis", "Meaning", "Claims"]]
         bases += [[name, text, str(count(ledger, name))] for name, text in BASES.items()]
-        unsorted = count(ledger, "all") - sum(count(ledger, name) for name in BASES)
-        bases += [["—", "Of chapters whose claims are not sorted by their basis yet.", str(unsorted)]] * bool(unsorted)
         rows = [["Chapter", *(f"{{verdict}}`{name}`" for name in VERDICTS), "all"]]
         for chapter in chapters:
             numbers = [str(count(ledger, f"{chapter} {name}")) for name in VERDICTS]
