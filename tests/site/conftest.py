@@ -248,11 +248,13 @@ def settle() -> Callable[[object], None]:
 def resize() -> Callable[[object, int, int], None]:
     """Give a loaded page another size, and wait until it is drawn at that size.
 
-    A container query takes effect with the next frame: what is measured before it may still hold the old layout.
+    A container query takes effect with the next frame, and what it changes may move by a transition: what is measured
+    before both are over may still hold the old layout.
     """
 
     def set_size(page: object, width: int, height: int) -> None:
         page.set_viewport_size({"width": width, "height": height})
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        page.evaluate("() => Promise.allSettled(document.getAnimations().map((one) => one.finished))")
 
     return set_size

@@ -35,7 +35,7 @@ def test_the_pages_are_listed_with_their_minutes_the_path_first(tmp_path):
     links, words = listed(book)
     assert links == [f"{name}.html" for name in ("root", "masks", "deeper-x", "questions", "claims")]
     assert words == (
-        "The root , 3 min Masks , 7 min The path takes about 10 minutes. "
+        "The root , 3 min Masks , 7 min With this page, the path takes about 11 minutes. "
         "To go deeper; no later page needs these: Deeper , 4 min "
         "Beside the path: Questions : from basic to hard, with folded answers "
         "Claims : a verdict on each statement, and its evidence"
@@ -54,7 +54,7 @@ def test_the_words_of_the_list_can_be_translated(tmp_path):
     book = small(tmp_path)
     assert book.warnings("gettext") == []
     text = (tmp_path / "_build" / "gettext" / "book" / "one" / "index.pot").read_text("utf8")
-    assert 'msgid "The path takes about 10 minutes."' in text
+    assert 'msgid "With this page, the path takes about 11 minutes."' in text
 
 
 def test_a_chapter_that_has_only_its_index_lists_nothing(tmp_path):
@@ -98,6 +98,34 @@ def test_the_chapters_of_a_part_are_listed_with_the_minutes_of_their_core_pages(
     found = re.search(r'<div class="chapters">.*?</div>', book.html("index"), re.DOTALL)[0]
     assert re.findall(r'<a [^>]*href="([^"]+)"', found) == ["one/index.html"]
     assert plain(found) == "One , 11 min All core pages together take about 0 hours."
+
+
+def test_the_last_core_page_leads_to_the_next_chapter_and_all_others_to_the_page_after_them(tmp_path):
+    book = small(tmp_path)
+    book.write("book/two/index.md", "# *Two*\n")
+    home = PAGES["book/index.md"].replace("one/index\n", "one/index\ntwo/index\n")
+    book.write("book/index.md", home)
+    inside = INDEX.replace("masks\nroot\n", "root\nmasks\n")
+    book.write("book/one/index.ipynb", notebook(inside))
+    names = ("index", "root", "masks", "deeper-x", "claims", "questions")
+    files = [f"book/one/{name}.ipynb" for name in names]
+    book.write("_toc.yml", contents(*files, "book/two/index.md"))
+    assert book.warnings() == []
+    found = [re.search(r'<link rel="next" title="(.*?)" href="(.*?)"', book.html(f"one/{name}")) for name in names]
+    assert [(match[1], match[2]) for match in found] == [
+        ("The root", "root.html"),
+        ("Masks", "masks.html"),
+        ("Two", "../two/index.html"),
+        ("Claims", "claims.html"),
+        ("Questions", "questions.html"),
+        ("Two", "../two/index.html"),
+    ]
+
+
+def test_the_last_core_page_of_the_last_chapter_leads_to_the_page_after_it(tmp_path):
+    book = small(tmp_path)
+    assert book.warnings() == []
+    assert 'rel="next" title="Deeper"' in book.html("one/root")
 
 
 def test_a_part_that_the_book_does_not_have_is_refused(tmp_path):

@@ -1,6 +1,6 @@
 """The pages of the chapters: of which kind each is, how long, and how much of what.
 
-A chapter that has a page ``claims`` has the form of the second edition: its pages keep ``companion.book.pages.rules``.
+The pages of a chapter that has an index keep ``companion.book.pages.rules``.
 ``python -m companion.book.pages`` prints a table of all pages.
 """
 
@@ -72,7 +72,7 @@ class Page:
 def kind(page: str) -> str:
     """Tell the kind of a page from its name; empty for one that belongs to no chapter, or to that of practice.
 
-    >>> kind("attention/masks"), kind("attention/deeper-backward-pass"), kind("inference/questions"), kind("glossary")
+    >>> kind("attention/masks"), kind("attention/deeper-backward-pass"), kind("generation/questions"), kind("glossary")
     ('core', 'deeper', 'questions', '')
     """
     chapter, _, name = page.partition("/")
@@ -89,9 +89,9 @@ def chapter_pages(chapter: str, root: Path | None = None) -> list[str]:
     return sorted(own, key=lambda page: KINDS.index(kind(page)))
 
 
-def converted(root: Path | None = None) -> list[str]:
-    """Name the chapters that have a page ``claims``, in the order of the book: those of the second edition."""
-    return [toc.chapter(page) for page in map(toc.page, toc.files(root)) if kind(page) == "claims"]
+def indexed(root: Path | None = None) -> list[str]:
+    """Name the chapters that have an index, in the order of the book: their pages keep the rules."""
+    return [toc.chapter(page) for page in map(toc.page, toc.files(root)) if kind(page) == "index"]
 
 
 def page_file(name: str, root: Path = toc.CHECKOUT) -> Path:

@@ -2,7 +2,7 @@
 
     python -m companion.book.pages [CHAPTER ...]
 
-The breaches are those of the chapters of the second edition, and of those that are named. Seconds, megabytes and
+The breaches are those of the chapters with an index, and of those that are named. Seconds, megabytes and
 screens stand in the table where the tests of the notebooks and of the site have left them in ``_build/pages``.
 """
 
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 
 from companion.book import toc
-from companion.book.pages import READ, Page, chapter_pages, converted, read_page, rules
+from companion.book.pages import READ, Page, chapter_pages, indexed, read_page, rules
 
 HEAD = ("page", "kind", "words", "cells", "pictures", "minutes", "seconds", "MB", "screens")
 
@@ -55,9 +55,9 @@ def main(arguments: list[str] | None = None) -> int:
     for row in rows:
         cells = zip(row, widths, ("<", "<", *">>>>>>>"), strict=True)
         print("  ".join(f"{cell:{side}{width}}" for cell, width, side in cells).rstrip())
-    bound = named or converted()
+    bound = named or indexed()
     found = [f"{page.name}: {one}" for page in pages if toc.chapter(page.name) in bound for one in rules.breaches(page)]
-    found += rules.book_breaches(pages) if set(rules.CHAPTERS) <= {*converted()} and not named else []
+    found += rules.book_breaches(pages) if set(rules.CHAPTERS) <= {*indexed()} and not named else []
     if found:
         print("", *found, sep="\n")
     return 1 if found else 0

@@ -1,4 +1,4 @@
-"""The rules that the pages of a chapter of the second edition keep: each breach of one is a line."""
+"""The rules that the pages of a chapter with an index keep: each breach of one is a line."""
 
 import re
 from collections.abc import Iterable
@@ -18,11 +18,9 @@ CHAPTERS = (
     *("history", "attention", "multi-head", "positional-encoding"),
     *("add-norm", "architecture", "training", "complexity"),
 )
-"""The chapters whose words are bounded together, once all of them have the form."""
+"""The chapters on the Transformer itself, whose words are bounded together; what comes after them is not counted."""
 BOOK = {"core": 36_000, "core and deeper": 46_000}
 """Words of those chapters together; the pages ``index`` are core pages here."""
-MEASURED = {"seconds": 1, "megabytes": 0, "screens": 1}
-"""What runs leave in ``_build/pages``, with the decimals that a table shows."""
 MEASURED = {"seconds": 1, "megabytes": 0, "screens": 1}
 """What runs leave in ``_build/pages``, with the decimals that a table shows."""
 ENDING = ("In short", "Quick questions", "Where to go next")

@@ -1,8 +1,9 @@
-"""The directives ``{chapter-pages}`` and ``{chapters}``: what there is to read, with the minutes that it takes.
+"""The directives ``{chapter-pages}`` and ``{chapters}``, and the way on from a chapter's last core page.
 
 The pages of a chapter: first the path, in order and with the sum of its minutes; then what may be left out; then what
 there is to practise and to look up. That directive stands on the chapter's page ``index``, which it does not list. The
-chapters of a part of the book are listed with the minutes of their core pages.
+chapters of a part of the book are listed with the minutes of their core pages. At the foot of the last core page,
+*next* leads to the next chapter, past the pages that may be left out.
 """
 
 from pathlib import Path
@@ -21,6 +22,8 @@ BESIDE = {
     "claims": "a verdict on each statement, and its evidence",
 }
 """What the pages are that are worked through."""
+PATH = ("index", "core")
+"""The kinds of pages that a reader of a chapter does not leave out."""
 
 
 def chapter_pages(env: BuildEnvironment, chapter: str) -> list[pages.Page]:
@@ -42,7 +45,8 @@ class ChapterPages(SphinxDirective):
         core, deeper = ([page for page in found if page.kind == kind] for kind in ("core", "deeper"))
         lines = [f"1. {_link(page)}, {page.minutes} min" for page in core]
         if core:
-            lines += ["", f"The path takes about {sum(page.minutes for page in core)} minutes.", ""]
+            path = [page for page in found if page.kind in PATH]
+            lines += ["", f"With this page, the path takes about {sum(page.minutes for page in path)} minutes.", ""]
         if deeper:
             lines += ["To go deeper; no later page needs these:", ""]
             lines += [f"- {_link(page)}, {page.minutes} min" for page in deeper]
@@ -64,7 +68,7 @@ class Chapters(SphinxDirective):
             raise self.error(f"a part of the book has a caption in _toc.yml: got {self.arguments[0]!r}.")
         lines, total = [], 0
         for name in names:
-            core = [page for page in chapter_pages(self.env, name) if page.kind in ("index", "core")]
+            core = [page for page in chapter_pages(self.env, name) if page.kind in PATH]
             minutes = sum(page.minutes for page in core)
             total += minutes
             lines.append(f"1. {_link(core[0])}, {minutes} min")
@@ -76,9 +80,23 @@ def _link(page: pages.Page) -> str:
     return f"{{doc}}`/book/{page.name}`"
 
 
+def lead_on(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
+    """Let *next* on the last core page of a chapter lead to the first page after the chapter, if there is one."""
+    if not context.get("next") or pages.kind(toc.page(pagename)) != "core":
+        return
+    listed = [str(Path(name).with_suffix("")) for name in toc.files(Path(app.srcdir))]
+    after = listed[listed.index(pagename) + 1 :] if pagename in listed else []
+    chapter = toc.chapter(pagename)
+    beyond = [name for name in after if toc.chapter(name) != chapter]
+    if beyond and pages.kind(toc.page(after[0])) != "core":
+        title = app.builder.render_partial(app.env.titles[beyond[0]])["title"]
+        context["next"] = {"link": app.builder.get_relative_uri(pagename, beyond[0]), "title": title}
+
+
 def setup(app: Sphinx) -> dict[str, object]:
-    """Register the directives."""
+    """Register the directives, and the way on."""
     app.setup_extension("companion.book.site.html")
     app.add_directive("chapter-pages", ChapterPages)
     app.add_directive("chapters", Chapters)
+    app.connect("html-page-context", lead_on)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

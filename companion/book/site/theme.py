@@ -1,8 +1,8 @@
 """Trim the theme to what a page needs and mend what a screen reader stumbles over.
 
-``templates/layout.html`` calls :func:`without_icon_script` on the theme's head, so that no copy of the theme's
-template has to be kept in step with it. A theme that names the script otherwise is a warning, which ``-W`` makes an
-error: better than half a megabyte that nobody notices.
+``templates/layout.html`` calls :func:`without_scripts` on the theme's head, so that no copy of the theme's template
+has to be kept in step with it. A theme that names a script otherwise is a warning, which ``-W`` makes an error: better
+than half a megabyte that nobody notices.
 """
 
 import re
@@ -11,20 +11,30 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.search.en import SearchEnglish
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
 log = logging.getLogger(__name__)
 TEMPLATES = Path(__file__).with_name("templates")
-_ICON_SCRIPT = re.compile(r"\s*<script[^>]*fontawesome\.js[^>]*></script>")
+_PIECE_OF_A_NUMBER = re.compile(r"(?!(?:[1-9]\d{0,2}|(?:19|20)\d\d|\d[a-z])$)\d")
 
 
-def without_icon_script(head: str) -> str:
-    """Return the theme's head without the script element of FontAwesome."""
-    lean, found = _ICON_SCRIPT.subn("", head)
-    if found != 1:
-        log.warning("expected one FontAwesome script in the theme's head, found %d", found, type="lean_theme")
-    return lean
+class WordsOfTheBook(SearchEnglish):
+    """Leave out of the search what outputs are full of and nobody looks for: pieces of printed numbers."""
+
+    def word_filter(self, word: str) -> bool:
+        """Tell whether a word is searched for; of numbers, those below 1,000 and years."""
+        return super().word_filter(word) and not _PIECE_OF_A_NUMBER.match(word)
+
+
+def without_scripts(head: str, *names: str) -> str:
+    """Return a piece of the theme's head without the script elements of these file names, one each."""
+    for name in names:
+        head, found = re.subn(rf"\s*<script[^>]*/?\b{re.escape(name)}[^>]*></script>", "", head)
+        if found != 1:
+            log.warning("expected one script %s in the theme's head, found %d", name, found, type="lean_theme")
+    return head
 
 
 def add_templates(app: Sphinx, config: Config) -> None:
@@ -36,7 +46,7 @@ def add_to_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, object], doctree: nodes.document | None
 ) -> None:
     """Give the templates the function that they call."""
-    context["without_icon_script"] = without_icon_script
+    context["without_scripts"] = without_scripts
 
 
 def visit_citation(self: HTML5Translator, node: nodes.citation) -> None:
@@ -64,6 +74,7 @@ def name_toggles(app: Sphinx, pagename: str, templatename: str, context: dict, d
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Register the templates and the list of sources."""
+    app.add_search_language(WordsOfTheBook)
     app.add_node(nodes.citation, html=(visit_citation, depart_citation), override=True)
     app.connect("config-inited", add_templates)
     app.connect("html-page-context", add_to_context)
