@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 from companion import masks
 from companion.attention import attention
@@ -435,6 +436,28 @@ def cases() -> list[Case]:
     parts = (attention_cases, kernel_cases, layer_cases, position_cases, norm_cases, feed_forward_cases)
     parts += (efficient_cases, stack_cases, recurrent_cases, model_cases)
     return [case for part in parts for case in part()]
+
+
+def flex_case(*, compiled: bool) -> Case:
+    """Compare `flex_attention` under the rule of a window with the package's window.
+
+    Args:
+        compiled: as it is meant to be used. Otherwise it computes every score, and on a CPU it has no gradients.
+
+    Returns:
+        The case, which is not among :func:`cases`, since a CPU cannot run all of it.
+    """
+    draw, flex = Draw(), torch.compile(flex_attention) if compiled else flex_attention
+    q, k, v = draw.randn(1, 2, 384, 64), draw.randn(1, 2, 384, 64), draw.randn(1, 2, 384, 64)
+
+    def computed(_: None, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        rule = lambda batch, head, i, j: (i - j).abs() < 48  # noqa: E731
+        return flex(q, k, v, block_mask=create_block_mask(rule, None, None, 384, 384, str(q.device)))
+
+    def window(_: None, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return window_attention(q, k, v, 48, causal=False)
+
+    return Case("flex attention", "compiled" if compiled else "not compiled", computed, (q, k, v), exact=window)
 
 
 # Training and generating

@@ -153,10 +153,9 @@ PAGE_OF_CLAIMS = 'x = 1\ncheck_claim("whole/left", f, g)\ncheck_claim("code", f,
 
 @pytest.fixture
 def with_claims(root):
-    """Give the small tree a chapter with a page of claims, and one without."""
-    toc = "parts:\n- chapters:\n  - file: book/one/claims.ipynb\n  - file: book/two/index.ipynb\n"
+    """Give the small tree a chapter with a page of claims."""
+    toc = "parts:\n- chapters:\n  - file: book/one/claims.ipynb\n"
     texts = {"_toc.yml": toc, "book/one/claims.md": PAGE_OF_CLAIMS, "companion/chapters/one/claims.yml": CLAIMS}
-    texts["companion/chapters/two/claims.yml"] = CLAIMS.replace("whole", "other").replace("id: code", "id: else")
     for name, text in texts.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)

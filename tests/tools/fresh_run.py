@@ -6,8 +6,8 @@ nbval looks at what a cell prints and leaves out pictures, the state of widgets,
 all outputs of a cell tagged ``nbval-ignore-output``.
 This plugin listens to the messages of the same kernel, makes of them the notebook that ``make notebooks`` would write
 from the source, and adds a test behind the last cell that compares it with the stored one. It also notes in
-``_build/pages/run`` how long the cells ran and how much memory their kernel had, and holds pages of the second edition
-to their bounds.
+``_build/pages/run`` how long the cells ran and how much memory their kernel had, and holds pages of chapters with an
+index to their bounds.
 """
 
 import ast
@@ -249,7 +249,7 @@ def usage(kernel: object) -> tuple[float, float]:
 
 
 def run_problems(page: str, clock: float, processor: float, megabytes: float) -> list[str]:
-    """Note how long a page ran and how much memory it had; say what is too much for one of the second edition.
+    """Note how long a page ran and how much memory it had; say what is too much for one of a chapter with an index.
 
     A busy computer makes the clock go on while the cells wait, so the smaller of clock and processor time counts.
     """
@@ -257,7 +257,7 @@ def run_problems(page: str, clock: float, processor: float, megabytes: float) ->
     note = root / "_build" / "pages" / "run" / f"{page}.json"
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(json.dumps({"seconds": round(seconds, 2), "megabytes": round(megabytes)}), "utf8")
-    bound = toc.toc_file(root).exists() and toc.chapter(page) in pages.converted(root)
+    bound = toc.toc_file(root).exists() and toc.chapter(page) in pages.indexed(root)
     return [f"{page}: {one}" for one in rules.run_breaches(pages.kind(page), seconds, megabytes)] if bound else []
 
 

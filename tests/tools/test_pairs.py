@@ -54,6 +54,9 @@ def run_problems(notebook):
             found.append(
                 f"cell {index}: a figure has one picture as its only output, this one {len(cell.outputs)} outputs"
             )
+        described = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "").strip()
+        if not described and any("image/png" in output.get("data", {}) for output in pictures):
+            found.append(f"cell {index}: its plot has no text that describes it (mystnb: image: alt)")
         if {"nbval-skip", "raises-exception"} & set(cell.metadata.get("tags", [])):
             found.append(f"cell {index}: a tag hides it from nbval")
     return found
@@ -181,10 +184,12 @@ def test_a_stored_error_is_seen(notebook):
     assert run_problems(notebook) == ["cell 2: it raised an error"]
 
 
-def test_a_figure_without_its_picture_is_seen(notebook):
+def test_a_figure_without_its_picture_or_its_description_is_seen(notebook):
     notebook.cells[2].metadata["mystnb"] = {"figure": {"name": "fig-x"}}
     assert run_problems(notebook) == ["cell 2: a figure has one picture as its only output, this one 1 outputs"]
     notebook.cells[2].outputs = [nbformat.v4.new_output("display_data", {"image/png": ""})]
+    assert run_problems(notebook) == ["cell 2: its plot has no text that describes it (mystnb: image: alt)"]
+    notebook.cells[2].metadata["mystnb"]["image"] = {"alt": "A line rises."}
     assert run_problems(notebook) == []
 
 

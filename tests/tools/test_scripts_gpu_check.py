@@ -143,6 +143,14 @@ def test_a_query_that_may_look_at_no_key_gets_zero(kernel, dtype):
     assert not rows.count_nonzero()
 
 
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_flex_attention_gives_the_float64_result_of_the_window(dtype):
+    """The comparison of tests/gpu/test_flex_cuda.py, without the compiler and the gradients."""
+    (error,) = precision.compare(precision.flex_case(compiled=False), "cpu", precision.DTYPES[dtype])
+    assert error <= precision.BOUNDS[dtype]
+
+
 def test_the_texts_to_compare_differ_from_each_other():
     greedy, sampled, *beams = precision.texts("cpu")
     assert greedy != sampled
