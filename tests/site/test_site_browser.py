@@ -243,6 +243,16 @@ def test_search_opens_by_its_key_and_takes_a_word(page: object, server: str) -> 
     page.wait_for_selector("#search-results ul.search li a")
 
 
+def test_a_searched_word_leaves_pictures_alone(page: object, server: str) -> None:
+    """A mark set around the word inside a drawing's title would be no element of a drawing, and break it."""
+    page.goto(f"{server}/search.html?q=softmax")
+    page.wait_for_selector("#search-results ul.search li a")
+    page.goto(f"{server}/book/index.html")
+    words = "() => [...document.querySelectorAll('svg :is(title, desc, text)')].map((e) => e.textContent).join(' ')"
+    assert "softmax" in page.evaluate(words).lower()
+    page.wait_for_timeout(500)  # what a script writes to the console, the fixture sees
+
+
 def test_the_colours_can_be_changed_and_stay_so(browser: object, server: str) -> None:
     context = browser.new_context(color_scheme="light", viewport={"width": 1440, "height": 900})
     page = context.new_page()
