@@ -141,6 +141,7 @@ def tune(
     end: bool = True,
     text: int = 0,
     after: Callable[[int], None] | None = None,
+    train: Sequence[Pair] = (),
 ) -> DecoderOnly:
     """Train a model on the pairs, its trainable parameters only.
 
@@ -154,11 +155,12 @@ def tune(
         end: as in :func:`batch`.
         text: pieces of the text of pre-training whose loss is added in each step.
         after: called with the number of each step that was done.
+        train: pairs to draw from; without any, those of :func:`pairs`.
 
     Returns:
         The model, in evaluation mode.
     """
-    train, _ = pairs()
+    train = train or pairs()[0]
     generator = torch.Generator().manual_seed(seed + 1)
     trainable = [p for p in model.parameters() if p.requires_grad]
     adam = torch.optim.Adam(trainable, lr=rate)
