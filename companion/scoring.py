@@ -47,7 +47,7 @@ def pass_at_k(right: Int[Tensor, " problems"], samples: int, k: int) -> Float[Te
     if ((right < 0) | (right > samples)).any():
         raise ValueError(f"from 0 to n={samples} samples are right: got {right.tolist()}. Count each sample once.")
     i = torch.arange(1, samples + 1, device=right.device)
-    factors = (1 - k / i.double()).clamp(min=0)  # a factor is 0 where fewer than k samples are wrong
+    factors = 1 - k / i.double()  # that of i = k is 0, and it counts where fewer than k samples are wrong
     return 1 - torch.where(i > samples - right[:, None], factors, 1.0).prod(dim=1)
 
 

@@ -5,7 +5,6 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from companion.chapters.post_training import fine_tuning
 from companion.chapters.post_training.evaluation import (
     NUMBERS,
     chance_of_right,
@@ -25,7 +24,9 @@ COPIES = (0, 1, 10, 30)
 BINS = 10
 POLICIES = ("reference", "GRPO on the checker")
 SURE = (0.5, 0.75, 0.9)
-MODELS = ("base, text", "tuned, text", "tuned, answers")
+SEEDS = {"base, text": (0,), "tuned, text": (0, 1, 2), "tuned, answers": (0, 1, 2)}
+"""What predicts, and what; the base is the released small GPT, so there is one."""
+MODELS = tuple(SEEDS)
 
 
 @cache
@@ -84,7 +85,7 @@ def calibrated(seed: int, model: str) -> tuple[float, dict[str, Reliability]]:
         replies = reply_all(tuned, parts.fresh)
         found = {name: (replies.confidence(t), replies.right) for name, t in (("1", 1.0), ("fitted", temperature))}
     else:
-        reads = fine_tuning.base(seed) if model == "base, text" else examined(seed, 0)
+        reads = small_gpt.load() if model == "base, text" else examined(seed, 0)
         temperature = fit_temperature(*on_text(reads, 0, 16_000 // 128 * 128))
         logits, came = on_text(reads, 16_000, 32_000)
         found = {name: _top(logits / t, came) for name, t in (("1", 1.0), ("fitted", temperature))}
@@ -227,9 +228,9 @@ EVALUATION = [
         for copies in COPIES
         for on in ("benchmark", "fresh", "seen", "unseen")
     ),
-    *(Experiment("fitted temperature", "", temperature, {"model": model}, "median") for model in MODELS),
+    *(Experiment("fitted temperature", "T", temperature, {"model": model}, "median", SEEDS[model]) for model in MODELS),
     *(
-        Experiment("calibration error", "points", calibration_error, {"model": model, "at": at}, "median")
+        Experiment("calibration error", "points", calibration_error, {"model": model, "at": at}, "median", SEEDS[model])
         for model in MODELS
         for at in ("1", "fitted")
     ),
@@ -240,6 +241,7 @@ EVALUATION = [
             in_bin,
             {"model": model, "at": at, "number": n, "quantity": quantity},
             "median",
+            SEEDS[model],
         )
         for model in MODELS
         for at in ("1", "fitted")

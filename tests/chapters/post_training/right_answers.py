@@ -1,5 +1,7 @@
 """Right answers to the exercises on what follows pre-training, written in other ways than the references."""
 
+import math
+
 import torch
 
 
@@ -22,4 +24,25 @@ def labels_by_slices(tokens, assistant, end):
     return torch.tensor(labels)
 
 
-ALTERNATIVES = {"answer-labels": (labels_by_last_seen, labels_by_slices)}
+def pass_at_k_by_fractions(right, samples, k):
+    """Whole numbers of any size, divided at the end."""
+    found = []
+    for c in right.tolist():
+        some = math.comb(samples, k) - math.comb(samples - c, k)
+        found.append(some / math.comb(samples, k))
+    return torch.tensor(found, dtype=torch.float64)
+
+
+def pass_at_k_by_logarithms(right, samples, k):
+    wrong = samples - right.double()
+    few = wrong < k
+    wrong = torch.where(few, float(samples), wrong)
+    whole = torch.tensor(float(samples), dtype=torch.float64)
+    log = wrong.add(1).lgamma() - (wrong - k + 1).lgamma() - whole.add(1).lgamma() + (whole - k + 1).lgamma()
+    return torch.where(few, 1.0, -log.expm1())
+
+
+ALTERNATIVES = {
+    "answer-labels": (labels_by_last_seen, labels_by_slices),
+    "pass-at-k": (pass_at_k_by_fractions, pass_at_k_by_logarithms),
+}
