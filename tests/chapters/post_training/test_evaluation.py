@@ -46,7 +46,9 @@ def test_a_right_word_that_ends_is_right(monkeypatch):
     said = iter([torch.cat([so, torch.tensor([fine_tuning.END])])[None], torch.cat([so, so])[None]])
     monkeypatch.setattr(evaluation, "greedy", lambda *_, **__: next(said))
     model = fine_tuning.base()
-    assert evaluation.reply_all(model, [("Be so", "SO")]).right.tolist() == [True]
+    found = evaluation.reply_all(model, [("Be so", "SO")])
+    assert found.right.tolist() == [True]
+    assert found.counted.sum().item() == 3
     assert evaluation.reply_all(model, [("Be so", "SO")]).right.tolist() == [False]
 
 
