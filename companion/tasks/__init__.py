@@ -9,6 +9,7 @@ Made for this book. Chapter: book/architecture.
 
 from companion.tasks.chinese import english_chinese, english_chinese_links
 from companion.tasks.date import date_forms, dates
+from companion.tasks.digit import digits
 from companion.tasks.french import ADJECTIVES, ARTICLES, NOUNS, VERBS, alignment, english_french
 from companion.tasks.number import chinese_number, english_number, number_words
 from companion.tasks.sequence import copy_task, recall_task, reverse_task, sort_task
@@ -43,6 +44,7 @@ __all__ = [
     "date_forms",
     "dates",
     "decode",
+    "digits",
     "encode",
     "encode_pairs",
     "english_chinese",

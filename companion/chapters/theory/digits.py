@@ -1,37 +1,26 @@
 """Handwritten digits, moved about on a larger canvas, and three small networks that name them.
 
-The images are the test set of the UCI "Optical Recognition of Handwritten Digits" (Alpaydin and Kaynak, 1998), as in
-scikit-learn; NOTICE says more. Chapter: book/theory/inductive-bias.
+Chapter: book/theory/inductive-bias.
 """
 
-import gzip
 from functools import cache
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from companion.encoder import Encoder, EncoderLayer
 from companion.measure import Experiment
 from companion.seeding import seeded
+from companion.tasks.digit import SIDE, digits
 
-DATA = Path(__file__).parent / "data" / "digits.csv.gz"
-SIDE, CANVAS, TEST = 8, 10, 797
-"""Pixels along a side of a digit and of the canvas; digits that no network is trained on."""
+CANVAS, TEST = 10, 797
+"""Pixels along a side of the canvas; digits that no network is trained on."""
 STEPS, BATCH, RATE = 800, 32, 3e-3
 SIZES = (100, 1000)
 """Training examples."""
 KINDS = ("convolution", "recurrence", "attention", "attention, moved anew")
-
-
-@cache
-def digits() -> tuple[Float[Tensor, "count side side"], Int[Tensor, " count"]]:
-    """Return the 1,797 images, with numbers from 0 to 4, and what they show."""
-    lines = gzip.decompress(DATA.read_bytes()).decode("ascii").split()
-    table = torch.tensor([[float(entry) for entry in line.split(",")] for line in lines])
-    return table[:, :-1].view(-1, SIDE, SIDE) / 4, table[:, -1].long()
 
 
 def move(images: Float[Tensor, "count side side"], generator: torch.Generator) -> Float[Tensor, "count canvas canvas"]:
