@@ -1,9 +1,10 @@
 """Run the experiments of a chapter that take longer than a page may, with three seeds or more each.
 
-    .venv/bin/python -m scripts.experiments attention
+    .venv/bin/python -m scripts.experiments attention [--missing]
 
 The rows go to measurements/CHAPTER/DEVICE.json. Runs that are done are kept in _build/ until all are, so that a
-stopped script goes on where it was; they are made again where the chapter's plan or torch has changed.
+stopped script goes on where it was; they are made again where the chapter's plan or torch has changed. With --missing
+only those experiments run that the chapter's file does not have; take out of it those whose code has changed.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import torch
 from tqdm import tqdm
 
 from companion.book import toc
-from companion.measure import Experiment, Row, one_thread, save
+from companion.measure import Experiment, Row, load, one_thread, save
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -30,16 +31,22 @@ def planned() -> dict[str, Sequence[Experiment]]:
     return {name.replace("_", "-"): module.EXPERIMENTS for name, module in modules.items()}
 
 
-def run_all(chapter: str, experiments: Sequence[Experiment], scratch: Path) -> list[Row]:
-    """Run each experiment with each of its seeds, unless that was done before the script was stopped."""
+def run_all(chapter: str, experiments: Sequence[Experiment], scratch: Path, stored: Sequence[Row] = ()) -> list[Row]:
+    """Run each experiment that is not stored with each of its seeds, unless it was done before the script stopped."""
     source = (ROOT / "companion/chapters" / toc.module_name(chapter) / "experiments.py").read_bytes()
     state = hashlib.sha256(source + torch.__version__.encode()).hexdigest()
     kept = json.loads(scratch.read_text("utf-8")) if scratch.exists() else {}
     done = kept["runs"] if kept.get("state") == state else {}
+    there = {json.dumps([row.name, row.settings]): row.values for row in stored}
     scratch.parent.mkdir(exist_ok=True)
     rows = []
     with tqdm(total=sum(len(one.seeds) for one in experiments), unit="run") as bar:
         for experiment in experiments:
+            values = there.get(json.dumps([experiment.name, dict(experiment.settings)]), [])
+            if len(values) == len(experiment.seeds):
+                bar.update(len(values))
+                rows.append(experiment.row(values))
+                continue
             values = []
             for seed in experiment.seeds:
                 key = json.dumps([experiment.name, dict(experiment.settings), seed])
@@ -58,11 +65,13 @@ def main() -> int:
     plans = planned()
     parser = argparse.ArgumentParser(description="Run the experiments of a chapter into its measurement file.")
     parser.add_argument("chapter", choices=plans)
+    parser.add_argument("--missing", action="store_true", help="run only what the chapter's file does not have")
     parser.add_argument("--folder", type=Path, default=ROOT / "measurements")
     arguments = parser.parse_args()
+    found = load(arguments.chapter, arguments.folder).values() if arguments.missing else ()
     scratch = ROOT / "_build" / f"experiments-{arguments.chapter}.json"
     with one_thread():
-        rows = run_all(arguments.chapter, plans[arguments.chapter], scratch)
+        rows = run_all(arguments.chapter, plans[arguments.chapter], scratch, next(iter(found), ()))
     path = save(arguments.folder, arguments.chapter, "scripts/experiments.py", rows)
     scratch.unlink()
     print(f"Written: {path}")

@@ -1,4 +1,4 @@
-"""What BERT reads and must say: masked words."""
+"""What BERT reads and must say, how T5 writes every task as text, and a task as a prompt."""
 
 from companion.pictures import LABEL, SMALL, Canvas, picture
 
@@ -46,3 +46,85 @@ def masked_words(wide: bool) -> Canvas:
             c.arrow((middle, encoder), (middle, said + 34))
             c.box(x + 2, said, width - 8, 32, word, size=size, tone="attention", bold=True)
     return c
+
+
+TEXTS = [
+    ("this salty <X> follows these <Y>", "<X> boat <Y> sailors"),
+    ("topic: this salty boat follows these sailors", "sea"),
+    ("number: this salty boat follows these sailors", "these salty boats follow these sailors"),
+]
+"""What the encoder reads and the decoder says: first in pre-training, then in two tasks."""
+SHOTS = [
+    ("Write the plural. drum:", "drums"),
+    ("Write the plural. goat: goats. drum:", "drums"),
+    ("goat: goats. boat: boats. pot: pots. drum:", "drums"),
+]
+"""A task as a prompt, with no example, one, and three."""
+
+
+@picture
+def text_to_text(wide: bool) -> Canvas:
+    """Draw three tasks that one model answers in words."""
+    labels = {
+        "title": "Text to text",
+        "desc": (
+            "Three texts go into one encoder-decoder, and three come out. From: this salty <X> follows these <Y>, it "
+            "makes: <X> boat <Y> sailors. From: topic: this salty boat follows these sailors, it makes: sea. From: "
+            "number: this salty boat follows these sailors, it makes: these salty boats follow these sailors."
+        ),
+        "model": ("one", "encoder-", "decoder"),
+        "stacked": "one encoder-decoder, one loss",
+        "read": "the encoder reads",
+        "said": "the decoder writes",
+    }
+    c = Canvas("text-to-text", wide, 216 if wide else 360, labels["title"], labels["desc"])
+    _through_a_model(c, wide, TEXTS, labels, ("attention", "ink", "ink"))
+    return c
+
+
+@picture
+def prompts_with_examples(wide: bool) -> Canvas:
+    """Draw one task as three prompts."""
+    labels = {
+        "title": "Prompts with examples",
+        "desc": (
+            "Three prompts go into a decoder, as it is, and each time it continues with drums. The zero-shot prompt "
+            "says: Write the plural, drum. The one-shot prompt adds an example, goat and goats. The few-shot prompt "
+            "has three examples and no instruction: goat and goats, boat and boats, pot and pots."
+        ),
+        "model": ("a decoder,", "as it is"),
+        "stacked": "a decoder, as it is",
+        "read": "zero-shot, one-shot and few-shot prompts",
+        "said": "it continues",
+    }
+    c = Canvas("prompts-with-examples", wide, 216 if wide else 360, labels["title"], labels["desc"])
+    _through_a_model(c, wide, SHOTS, labels, ("ink", "ink", "attention"))
+    return c
+
+
+def _through_a_model(
+    c: Canvas, wide: bool, texts: list[tuple[str, str]], labels: dict, tones: tuple[str, str, str]
+) -> None:
+    """Draw three texts, the model that reads them, and what it says to each."""
+    rows = list(zip(texts, tones, strict=True))
+    if wide:
+        c.text(164, 28, labels["read"], SMALL, tone="muted")
+        c.text(583, 28, labels["said"], SMALL, tone="muted")
+        c.box(348, 40, 80, 168, "")
+        for i, line in enumerate(labels["model"]):
+            c.text(388, 138 + 20 * i - 10 * len(labels["model"]), line, LABEL)
+        for i, ((read, said), tone) in enumerate(rows):
+            y = 48 + 56 * i
+            c.box(8, y, 312, 40, read, size=SMALL, tone=tone)
+            c.box(454, y, 258, 40, said, size=SMALL, tone=tone)
+            c.arrow((320, y + 20), (346, y + 20), tone=tone)
+            c.arrow((428, y + 20), (452, y + 20), tone=tone)
+        return
+    c.text(172, 16, labels["read"], SMALL, tone="muted")
+    c.box(8, 160, 328, 40, labels["stacked"], size=LABEL)
+    c.text(172, 352, labels["said"], SMALL, tone="muted")
+    for i, ((read, said), tone) in enumerate(rows):
+        c.box(8, 24 + 40 * i, 328, 32, read, size=SMALL, tone=tone)
+        c.box(8, 224 + 40 * i, 328, 32, said, size=SMALL, tone=tone)
+    c.arrow((172, 138), (172, 158))
+    c.arrow((172, 200), (172, 222))
