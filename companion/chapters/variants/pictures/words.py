@@ -92,7 +92,7 @@ def prompts_with_examples(wide: bool) -> Canvas:
             "says: Write the plural, drum. The one-shot prompt adds an example, goat and goats. The few-shot prompt "
             "has three examples and no instruction: goat and goats, boat and boats, pot and pots."
         ),
-        "model": ("a decoder,", "as it is"),
+        "model": ("decoder,", "as it is"),
         "stacked": "a decoder, as it is",
         "read": "zero-shot, one-shot and few-shot prompts",
         "said": "it continues",
