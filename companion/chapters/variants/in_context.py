@@ -55,7 +55,15 @@ class InContext(nn.Module):
             self.say = nn.Linear(WIDTH, 1)
 
     def forward(self, x: Float[Tensor, "batch 8 3"], y: Float[Tensor, "batch 8"]) -> Float[Tensor, "batch 8"]:
-        """Guess each value from the pairs before it."""
+        """Guess each value from the pairs before it.
+
+        Args:
+            x: inputs.
+            y: their values.
+
+        Returns:
+            The guesses.
+        """
         pairs = torch.stack([F.pad(x, (0, 1)), F.pad(y[..., None], (D, 0))], dim=2)
         tokens = self.read(pairs.flatten(1, 2)) + self.place  # (batch, 16, width)
         return self.say(self.stack(tokens, causal(tokens.shape[1]))[:, ::2])[..., 0]

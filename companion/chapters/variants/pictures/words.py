@@ -73,7 +73,7 @@ def text_to_text(wide: bool) -> Canvas:
             "number: this salty boat follows these sailors, it makes: these salty boats follow these sailors."
         ),
         "model": ("one", "encoder-", "decoder"),
-        "stacked": "one encoder-decoder, one loss",
+        "stacked": "one encoder-decoder",
         "read": "the encoder reads",
         "said": "the decoder writes",
     }
