@@ -13,7 +13,7 @@ LAYERS = [
     {"checks", "seeding", "quantise"},
     {"config", "lora", "normal_float", "scoring"},
     {"masks", "norm", "positional", "embedding", "feedforward", "recurrent", "cost"},
-    {"attention", "efficient", "cache", "experts", "parallel", "triangles", "corruption", "matching"},
+    {"attention", "efficient", "cache", "experts", "parallel", "triangles", "corruption", "matching", "contrastive"},
     {"multihead"},
     {"encoder", "decoder"},
     {"transformer", "vision"},
