@@ -4,7 +4,7 @@
 
 The rows go to measurements/CHAPTER/DEVICE.json. Runs that are done are kept in _build/ until all are, so that a
 stopped script goes on where it was; they are made again where the chapter's plan or torch has changed. With --missing
-only those experiments run that the chapter's file does not have; take out of it those whose code has changed.
+only those experiments run that the file of this device does not have; take out of it those whose code has changed.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import torch
 from tqdm import tqdm
 
 from companion.book import toc
-from companion.measure import Experiment, Row, load, one_thread, save
+from companion.measure import Experiment, Row, device_name, load, one_thread, save
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -65,13 +65,13 @@ def main() -> int:
     plans = planned()
     parser = argparse.ArgumentParser(description="Run the experiments of a chapter into its measurement file.")
     parser.add_argument("chapter", choices=plans)
-    parser.add_argument("--missing", action="store_true", help="run only what the chapter's file does not have")
+    parser.add_argument("--missing", action="store_true", help="run only what the file of this device does not have")
     parser.add_argument("--folder", type=Path, default=ROOT / "measurements")
     arguments = parser.parse_args()
-    found = load(arguments.chapter, arguments.folder).values() if arguments.missing else ()
+    stored = load(arguments.chapter, arguments.folder).get(device_name(), ()) if arguments.missing else ()
     scratch = ROOT / "_build" / f"experiments-{arguments.chapter}.json"
     with one_thread():
-        rows = run_all(arguments.chapter, plans[arguments.chapter], scratch, next(iter(found), ()))
+        rows = run_all(arguments.chapter, plans[arguments.chapter], scratch, stored)
     path = save(arguments.folder, arguments.chapter, "scripts/experiments.py", rows)
     scratch.unlink()
     print(f"Written: {path}")
