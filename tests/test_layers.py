@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "companion"
 LAYERS = [
     {"checks", "seeding", "quantise"},
-    {"config", "lora", "normal_float", "scoring"},
+    {"config", "lora", "normal_float", "retrieval", "scoring"},
     {"masks", "norm", "positional", "embedding", "feedforward", "recurrent", "cost"},
     {"attention", "efficient", "cache", "experts", "parallel", "triangles", "corruption", "matching", "contrastive"},
     {"multihead"},

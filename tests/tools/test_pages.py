@@ -213,6 +213,7 @@ def page(name="attention/masks", text=CORE, code=(), lines=0, pictures=1):
         (page(lines=600), "20 minutes, at most 18"),
         (page(code=["inspect.getsource(f)"]), "it prints source by inspect.getsource: show plain code, and"),
         (page("attention/exercises", code=["print(getsource(f))"]), "it prints source by inspect.getsource"),
+        (page("attention/questions", "# Q", code=["x = 1"], lines=1), "its cells stand open: fold the evidence"),
         (page(pictures=0), "it has no picture"),
         (page("attention/index", INDEX, pictures=0), "it has no picture"),
         (page(text=CORE.replace("see?", "see.")), "it does not open with the question that it answers"),
@@ -277,6 +278,23 @@ def test_words_of_the_chapters_are_bounded_together():
     assert rules.book_breaches([core, page("attention/index", "word")]) == ["36001 words on core pages, at most 36000"]
 
 
+def test_no_chapter_is_text_alone(capsys):
+    """Each page that is read has cells but for an index, and each chapter measures something."""
+    read = [pages.read_page(name) for chapter in pages.indexed() for name in pages.chapter_pages(chapter)]
+    assert [page.name for page in read if page.kind in ("core", "deeper") and len(page.code) < 3] == []
+    measured = dict.fromkeys(pages.indexed(), 0)
+    for page in read:
+        measured[toc.chapter(page.name)] += page.measurements
+    with capsys.disabled():
+        print("\nmeasurements:", ", ".join(f"{chapter} {number}" for chapter, number in measured.items()))
+    assert min(measured.values()) >= 3
+
+
+def test_cells_that_measure_are_counted():
+    code = ["show_measured(x)", "y = results('a', 'b')", "my_results(2)", "check_claim('a')", "print(1)"]
+    assert page(code=code).measurements == 3
+
+
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
@@ -284,10 +302,10 @@ def test_the_table_has_a_row_for_each_page_and_sums(root):
     read = [pages.read_page(name, root) for name in pages.chapter_pages("attention", root)]
     rows = __main__.table(read)
     assert rows[0] == list(__main__.HEAD)
-    assert rows[2] == ["attention/masks", "core", str(read[1].words), "2", "1", "1", "", "", ""]
-    assert rows[4][:6] == ["attention/claims", "claims", "", "0", "0", ""]
+    assert rows[2] == ["attention/masks", "core", str(read[1].words), "2", "0", "1", "1", "", "", ""]
+    assert rows[4][:6] == ["attention/claims", "claims", "", "0", "0", "0"]
     words = f"{read[0].words + read[1].words} + {read[2].words}"
-    assert rows[-1] == ["the book", "core + deeper", words, "", "", "2 + 1", "", "", ""]
+    assert rows[-1] == ["the book", "core + deeper", words, "", "", "", "2 + 1", "", "", ""]
 
 
 def test_the_command_prints_the_table_and_the_breaches_of_named_chapters(capsys):

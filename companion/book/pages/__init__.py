@@ -34,6 +34,7 @@ _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _DISPLAY = re.compile(r"\$\$.*?\$\$(?:\s*\([\w-]+\))?", re.DOTALL)
 _FORMULA = re.compile(r"\$[^$]+\$")
 _CODE = re.compile(r"(`+)[^`].*?\1", re.DOTALL)
+_MEASURES = re.compile(r"\b(?:show_measured|check_claim|results|time_ratio|benchmark)\(")
 _WORD = re.compile(r"[^\W_]")
 
 
@@ -62,6 +63,11 @@ class Page:
     def words(self) -> int:
         """The words that are read, with captions, tables and boxes; a formula within a line is one."""
         return len(prose(self.text).split())
+
+    @property
+    def measurements(self) -> int:
+        """The cells that show measured numbers, those of a stored run among them."""
+        return sum(bool(_MEASURES.search(code)) for code in self.code)
 
     @property
     def minutes(self) -> int:

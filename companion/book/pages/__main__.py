@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from companion.book import toc
 from companion.book.pages import READ, Page, chapter_pages, indexed, read_page, rules
 
-HEAD = ("page", "kind", "words", "cells", "pictures", "minutes", "seconds", "MB", "screens")
+HEAD = ("page", "kind", "words", "cells", "measured", "pictures", "minutes", "seconds", "MB", "screens")
 
 
 def table(pages: Iterable[Page]) -> list[list[str]]:
@@ -31,12 +31,12 @@ def table(pages: Iterable[Page]) -> list[list[str]]:
 def _row(page: Page) -> list[str]:
     words, minutes = (str(page.words), str(page.minutes)) if page.kind in READ else ("", "")
     ran = [f"{page.ran[key]:.{digits}f}" if key in page.ran else "" for key, digits in rules.MEASURED.items()]
-    return [page.name, page.kind, words, str(len(page.code)), str(page.pictures), minutes, *ran]
+    return [page.name, page.kind, words, str(len(page.code)), str(page.measurements), str(page.pictures), minutes, *ran]
 
 
 def _sums(pages: Iterable[Page]) -> list[str]:
     core, deeper = rules.core_and_deeper(pages)
-    sums = [f"{sum(page.words for page in core)} + {sum(page.words for page in deeper)}", "", ""]
+    sums = [f"{sum(page.words for page in core)} + {sum(page.words for page in deeper)}", "", "", ""]
     return [*sums, f"{sum(page.minutes for page in core)} + {sum(page.minutes for page in deeper)}", "", "", ""]
 
 
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     rows = table(pages)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        cells = zip(row, widths, ("<", "<", *">>>>>>>"), strict=True)
+        cells = zip(row, widths, ("<", "<", *">>>>>>>>"), strict=True)
         print("  ".join(f"{cell:{side}{width}}" for cell, width, side in cells).rstrip())
     bound = named or indexed()
     found = [f"{page.name}: {one}" for page in pages if toc.chapter(page.name) in bound for one in rules.breaches(page)]

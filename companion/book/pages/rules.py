@@ -60,6 +60,8 @@ def breaches(page: Page, root: Path = toc.CHECKOUT) -> list[str]:
     found = ["it prints source by inspect.getsource: show plain code, and link to that of the package"] * any(
         "getsource" in code for code in page.code
     )
+    if page.kind == "questions" and page.lines:
+        found.append("its cells stand open: fold the evidence of an answer by the tag hide-cell")
     if page.kind not in READ:
         return found
     sizes = {"words": page.words, "cells": len(page.code), "minutes": page.minutes}
