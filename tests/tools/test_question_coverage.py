@@ -45,7 +45,7 @@ POINTS = {
         r"low",
     ],
     "q-vs-rnn": [r"sequential in both", r"forget", r"1/n", r"cache", r"kaplan2020scaling", r"1,000"],
-    "q-long-sequences": [r"[Qq]uality", r"total work", r"writing", r"FlashAttention", r"state-space"],
+    "q-long-sequences": [r"[Qq]uality", r"total work", r"generation", r"FlashAttention", r"state-space"],
     "q-attention-complexity": [r"8 n d\^2 \+ 4 n\^2 d", r"6d", r"h\\,n\^2", r"low-rank", r"with a cache"],
     "q-what-heads-learn": [r"clark2019bert", r"38 of 48", r"michel2019sixteen", r"layer, seed or model", r"removing"],
     "q-why-sines": [r"block rotation", r"60,611", r"25\.7", r"press2022train", r"ALiBi", r"even in the distance"],

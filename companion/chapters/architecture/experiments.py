@@ -166,11 +166,19 @@ def unshifted_loss(model: nn.Module, batch: Pairs) -> Loss:
 LOSSES = {"shifted": seq2seq_loss(padding=0), "not shifted": unshifted_loss}
 
 
-def percent_right(model: Transformer) -> float:
-    """Translate the test sentences greedily; return the percentage in which every word is right."""
+def percent_right(model: Transformer, *, masked: bool = True) -> float:
+    """Translate the test sentences greedily, in one batch; return the percentage in which every word is right.
+
+    Args:
+        model: an encoder and a decoder.
+        masked: whether the padding of the sources is hidden.
+
+    Returns:
+        The percentage.
+    """
     words, _, test = data()
     batch, start = tasks.encode_pairs(test, words), torch.full((len(test), 1), words.index(tasks.START))
-    given = {"source": batch.source, "source_lengths": batch.source_lengths}
+    given = {"source": batch.source, "source_lengths": batch.source_lengths if masked else None}
     written = generate.greedy(model, start, 25, end=words.index(tasks.END), **given)
     return 100 * tasks.exact_match(tasks.decode(written, words), [zh for _, zh in test])
 
@@ -200,6 +208,24 @@ def sentences_right(seed: int, model: str, steps: int = STEPS) -> float:
     off = {name: range(2) for name in interpret.attention_layers(translator) if "self_attention" in name}
     with interpret.ablate(translator, off) if model.startswith("no ") else nullcontext():
         return percent_right(fit(translator, LOSSES["shifted"], seed, steps))
+
+
+@cache
+def _translator(seed: int) -> Transformer:
+    return fit(Transformer(toy(len(data()[0]), n_heads=2), seed=seed), LOSSES["shifted"], seed, STEPS // 2)
+
+
+def right_in_a_batch(seed: int, mask: str) -> float:
+    """Train a translator for 300 steps, and translate the test sentences in one batch.
+
+    Args:
+        seed: of the first parameters and the order of the sentences.
+        mask: ``"with the padding mask"`` or ``"without it"``, when the trained model generates.
+
+    Returns:
+        The percentage of unseen sentences in which every word is right.
+    """
+    return percent_right(_translator(seed), masked=mask.startswith("with the"))
 
 
 @cache
@@ -239,10 +265,12 @@ def unseen_right(seed: int, reads: str, steps: int) -> float:
     return _early(seed, reads, steps)[1]
 
 
+MASKS = ("with the padding mask", "without it")
 MODELS = ("encoder-decoder", "no self-attention in the decoder", "decoder-only", "prefix")
 READS = [{"reads": reads, "steps": steps} for reads in LOSSES for steps in (60, STEPS)]
 EXPERIMENTS = [
     *(Experiment("loss", "nats", unseen_loss, settings) for settings in READS),
     *(Experiment("right", "%", unseen_right, settings, "min") for settings in READS),
     *(Experiment("sentences right", "%", sentences_right, {"model": model}, "min") for model in MODELS),
+    *(Experiment("in a batch", "%", right_in_a_batch, {"mask": mask}, "min") for mask in MASKS),
 ]

@@ -15,7 +15,17 @@ from torch import Tensor, nn
 from companion import tasks, training
 from companion.measure import Experiment
 from companion.multihead import MultiHeadAttention
-from companion.recurrent import AttentionSeq2Seq, FixedVectorSeq2Seq
+from companion.recurrent import (
+    RNN,
+    AdditiveAttention,
+    AttentionSeq2Seq,
+    BahdanauCore,
+    FixedVectorSeq2Seq,
+    GRUCell,
+    Memory,
+    not_padding,
+)
+from companion.recurrent.layers import Lengths
 from companion.seeding import seeded
 
 SYMBOLS, WIDTH = 8, 32
@@ -24,6 +34,7 @@ SYMBOLS, WIDTH = 8, 32
 NETWORKS = {
     "Elman": (nn.RNN, None),
     "LSTM": (nn.LSTM, None),
+    "LSTM, forget bias 1": (nn.LSTM, 1.0),
     "LSTM, forget bias 5": (nn.LSTM, 5.0),
     "GRU": (nn.GRU, None),
 }
@@ -126,11 +137,45 @@ TRAIN, TEST = tasks.reverse_task(6000, 540, symbols=SYMBOLS, length=(4, 12))
 WORDS = tasks.vocabulary(source for source, _ in TRAIN)
 
 
+class OneDirection(BahdanauCore):
+    """Additive attention over an encoder that only reads forwards; the decoder begins with its last state.
+
+    Beside ``BahdanauCore``, which reads in both directions, this tells what attention alone brings.
+
+    Args:
+        d_embed: width of the embeddings.
+        d_hidden: width of the states and of the layer that aligns.
+        target_vocab: number of target symbols.
+    """
+
+    def __init__(self, d_embed: int, d_hidden: int, target_vocab: int) -> None:
+        super().__init__(d_embed, d_hidden, target_vocab)
+        self.encoder = RNN(GRUCell(d_embed, d_hidden))
+        self.attention = AdditiveAttention(d_hidden, d_hidden, d_hidden)
+        self.w_context = nn.Linear(d_hidden, 3 * d_hidden, bias=False)
+        self.w_out = nn.Linear(d_hidden + d_embed + d_hidden, target_vocab)
+
+    def encode(self, x: Float[Tensor, "batch t_k d_embed"], lengths: Lengths | None = None) -> Memory:
+        """Run the encoder.
+
+        Args:
+            x: embedded source.
+            lengths: number of real tokens of each source; ``None`` means that all are real.
+
+        Returns:
+            What the decoder needs.
+        """
+        states, last = self.encoder(x, lengths=lengths)
+        mask = None if lengths is None else not_padding(lengths, *x.shape[:2], device=x.device)[:, None]
+        return Memory(states, self.attention.project(states), mask, self.w_start(last).tanh())
+
+
 def reverser(network: str, width: int = WIDTH, seed: int = 0) -> nn.Module:
     """Make an encoder-decoder, not trained, that is to write a row of symbols in reverse.
 
     Args:
-        network: ``"fixed vector"`` or ``"attention"``, which has additive attention and an encoder of two directions.
+        network: ``"fixed vector"``; ``"attention"``, which has additive attention and an encoder of two directions; or
+            ``"attention, one direction"``, whose encoder only reads forwards.
         width: of the states.
         seed: of the initial parameters.
 
@@ -138,8 +183,12 @@ def reverser(network: str, width: int = WIDTH, seed: int = 0) -> nn.Module:
         The model.
     """
     sizes = (len(WORDS), len(WORDS), 16, width)
-    if network == "attention":
-        return AttentionSeq2Seq(*sizes, seed=seed)
+    if network.startswith("attention"):
+        model = AttentionSeq2Seq(*sizes, seed=seed)
+        if network != "attention":
+            with seeded(seed):
+                model.core = OneDirection(16, width, len(WORDS))
+        return model
     return FixedVectorSeq2Seq(*sizes, cell="gru", seed=seed)
 
 
@@ -205,7 +254,7 @@ def percent_reversed(seed: int, network: str, width: int, steps: int, length: in
 
     Args:
         seed: of the initial parameters and of the order of the rows.
-        network: ``"fixed vector"`` or ``"attention"``.
+        network: as of ``reverser``.
         width: of the states.
         steps: of training.
         length: of the test rows.
@@ -218,11 +267,14 @@ def percent_reversed(seed: int, network: str, width: int, steps: int, length: in
 
 REVERSERS = (
     ("attention", 32, 300),
+    ("attention, one direction", 32, 300),
+    ("attention, one direction", 32, 600),
     *(("fixed vector", width, steps) for steps in (300, 3000) for width in (32, 64)),
 )
 FIRST_SYMBOL = (
     *product(("Elman", "LSTM", "GRU", "LSTM, forget bias 5"), (5, 20, 50), (200,)),
     *product(("Elman", "LSTM", "GRU"), (20, 50), (2000,)),
+    *product(("LSTM, forget bias 1",), (20,), (200, 2000)),
 )
 EXPERIMENTS = [
     *(

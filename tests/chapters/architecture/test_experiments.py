@@ -42,6 +42,6 @@ def test_a_model_that_was_hardly_trained_translates_nothing(model):
     assert sentences_right(0, model, 2) == 0
 
 
-@pytest.mark.parametrize(("name", "rows"), [("loss", 4), ("right", 4), ("sentences right", 4)])
+@pytest.mark.parametrize(("name", "rows"), [("loss", 4), ("right", 4), ("sentences right", 4), ("in a batch", 2)])
 def test_each_experiment_was_run_with_three_seeds(name, rows):
     assert [len(row.values) for row in results("architecture", name)] == [3] * rows

@@ -1,4 +1,4 @@
-"""The exercise on writing: ``greedy-decode``."""
+"""The exercise on generation: ``greedy-decode``."""
 
 import torch
 from torch import Tensor
@@ -33,7 +33,7 @@ def _cases() -> list[Case]:
 
 GREEDY_DECODE = Exercise(
     name="greedy-decode",
-    title="Write greedily",
+    title="Decode greedily",
     chapter="architecture",
     level=2,
     place=6,

@@ -69,7 +69,7 @@ SHIFT_TARGET = Exercise(
             "one-too-long",
             _inserted,
             "The start symbol is in front, but nothing was dropped: the decoder would read one token more than it "
-            "writes. The last token is written and never read.",
+            "generates. The last token is generated and never read.",
         ),
         Mistake(
             "first-overwritten",

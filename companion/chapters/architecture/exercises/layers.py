@@ -66,7 +66,7 @@ TIED_EMBEDDING = Exercise(
                 (table[tokens] + code) * math.sqrt(table.shape[-1]),
                 hidden @ table.T,
             ),
-            "Your factor multiplies the position code as well. It belongs to the rows of the table alone.",
+            "Your factor multiplies the positional encoding as well. It belongs to the rows of the table alone.",
         ),
         Mistake(
             "divided",
@@ -81,7 +81,7 @@ TIED_EMBEDDING = Exercise(
         Mistake(
             "no-code",
             lambda tokens, table, code, hidden: _ends(tokens, table, 0 * code, hidden),
-            "The position code is missing from the input.",
+            "The positional encoding is missing from the input.",
         ),
         Mistake(
             "logits-with-factor",

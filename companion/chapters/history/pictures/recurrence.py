@@ -18,14 +18,14 @@ def from_rnn_to_transformer(wide: bool) -> Canvas:
         "desc": (
             "Four boxes in a row, each leading to the next. In 1990 the recurrent network reads any length. In "
             "1997 and 2000 the LSTM gets gates, and keeps what it has read for longer. In 2014 attention lets a "
-            "translator look back at every word. In 2017 the Transformer drops the recurrence, and no word waits for "
-            "another."
+            "translator look back at every word. In 2017 the Transformer drops the recurrence, and in training no word "
+            "waits for another."
         ),
         "steps": (
             ("1990", "recurrent network", "reads any length"),
             ("1997, 2000", "LSTM with gates", "keeps it for longer"),
             ("2014", "with attention", "looks back at all words"),
-            ("2017", "Transformer", "no word waits"),
+            ("2017", "Transformer", "trains without waiting"),
         ),
     }
     c = Canvas("from-rnn-to-transformer", wide, 128 if wide else 352, labels["title"], labels["desc"])
