@@ -12,7 +12,8 @@ from companion.seeding import seeded
 from companion.triangles import TriangleAttention, TriangleMultiplication
 
 POINTS, WIDTH, BLOCKS, STEPS, BATCH = 8, 16, 2, 2000, 32
-UPDATES = ("each pair alone", "rows and columns", "triangle multiplication", "triangle attention")
+NO_BIAS = "triangle attention, no bias"
+UPDATES = ("each pair alone", "rows and columns", "triangle multiplication", "triangle attention", NO_BIAS)
 
 
 def gaps(batch: int, generator: torch.Generator) -> tuple[Float[Tensor, "b n n"], Bool[Tensor, "b n n"]]:
@@ -52,6 +53,22 @@ class Edges(nn.Module):
         return update if self.rows else update.transpose(1, 2)
 
 
+def biased(*, starting: bool, third: bool) -> TriangleAttention:
+    """Make a triangle attention, with or without the bias from the third edge.
+
+    Args:
+        starting: around the first node of each edge, not the second.
+        third: whether the bias is there; otherwise it is 0 and stays so, and all else is the same.
+
+    Returns:
+        The layer.
+    """
+    layer = TriangleAttention(WIDTH, 4, WIDTH // 4, starting=starting)
+    if not third:
+        layer.bias.weight.requires_grad_(False).zero_()
+    return layer
+
+
 class Filler(nn.Module):
     """Predict all distances of a table from those that are known.
 
@@ -66,7 +83,8 @@ class Filler(nn.Module):
             "each pair alone": lambda first: None,
             "rows and columns": lambda first: Edges(rows=first),
             "triangle multiplication": lambda first: TriangleMultiplication(WIDTH, outgoing=first),
-            "triangle attention": lambda first: TriangleAttention(WIDTH, 4, WIDTH // 4, starting=first),
+            "triangle attention": lambda first: biased(starting=first, third=True),
+            NO_BIAS: lambda first: biased(starting=first, third=False),
         }[update]
         with seeded(seed):
             self.read = nn.Linear(2, WIDTH)
@@ -108,7 +126,7 @@ def errors(update: str, seed: int, steps: int = STEPS) -> tuple[float, float]:
         The root of the mean squared error of the distances that were not told, and that of always saying their mean.
     """
     model, generator = Filler(update, seed), torch.Generator().manual_seed(seed)
-    adam = torch.optim.Adam(model.parameters(), fused=True)
+    adam = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(adam, 5e-3, max(steps, 1), pct_start=0.1)
     others = ~torch.eye(POINTS, dtype=torch.bool)
     for _ in range(steps):

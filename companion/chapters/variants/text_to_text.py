@@ -247,8 +247,9 @@ SPANS_FIRST += [
         "right answers, longer",
         "%",
         right_answers,
-        {"task": task, "labelled": 512, "spans": True, "fine": 2000},
+        {"task": task, "labelled": 512, "spans": spans, "fine": 2000},
         "median",
     )
+    for spans in (True, False)
     for task in TASKS
 ]

@@ -37,7 +37,22 @@ def patches_by_loops(images, size):
     return torch.stack(rows, dim=1)
 
 
+def clip_by_loops(images, captions, log_scale):
+    n, scores = len(images), []
+    for u in images:
+        scores.append([log_scale.exp() * (u @ v) / (u.norm() * v.norm()) for v in captions])
+    rows = torch.stack([torch.stack(row) for row in scores])
+    losses = [rows[i].logsumexp(0) + rows[:, i].logsumexp(0) - 2 * rows[i, i] for i in range(n)]
+    return sum(losses) / (2 * n)
+
+
+def clip_by_cosines(images, captions, log_scale):
+    scores = log_scale.exp() * F.cosine_similarity(images[:, None], captions[None], dim=-1)
+    return -(scores.log_softmax(0).diagonal() + scores.log_softmax(1).diagonal()).mean() / 2
+
+
 ALTERNATIVES = {
+    "clip-loss": (clip_by_loops, clip_by_cosines),
     "triangle-sums": (triangles_by_loops, triangles_by_products),
     "padded-patches": (patches_by_unfold, patches_by_loops),
 }

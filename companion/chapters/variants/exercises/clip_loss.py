@@ -1,0 +1,91 @@
+"""Exercise on pairs of images and captions: ``clip-loss``."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.random_inputs import RandomInputs
+
+
+def _clip_loss(images: Tensor, captions: Tensor, log_scale: Tensor) -> Tensor:
+    u, v = F.normalize(images, dim=-1), F.normalize(captions, dim=-1)
+    scores = log_scale.exp() * u @ v.T
+    own = torch.arange(len(scores))
+    return (F.cross_entropy(scores, own) + F.cross_entropy(scores.T, own)) / 2
+
+
+def _cases() -> list[Case]:
+    draw = RandomInputs(64)
+
+    def pairs(
+        n: int, d: int, log_scale: float, dtype: torch.dtype, scale: float = 1.0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        images, captions = (draw.normal(n, d, dtype=dtype, scale=scale) for _ in range(2))
+        return images, captions, torch.tensor(log_scale, dtype=dtype)
+
+    images, captions = torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[3.0, 0.0], [1.0, 0.0]])
+    return [
+        Case((images, captions, torch.tensor(0.0)), "the example"),
+        Case((images, images, torch.tensor(1.0)), "captions like their images"),
+        Case(pairs(1, 3, 0.5, torch.float64), "one pair"),
+        Case(pairs(4, 4, 1.0, torch.float32), "as many pairs as channels"),
+        Case(pairs(7, 2, 2.6, torch.float64), "the scale with which CLIP begins"),
+        Case(pairs(3, 9, -1.0, torch.float32), "a scale below 1"),
+        Case(pairs(5, 6, 0.0, torch.float64, 1e3), "large entries"),
+    ]
+
+
+CLIP_LOSS = Exercise(
+    name="clip-loss",
+    title="Write the loss of CLIP",
+    chapter="variants",
+    level=1,
+    place=1,
+    minutes=10,
+    reference=_clip_loss,
+    cases=_cases,
+    tested="one pair, as many pairs as channels, scales below and above 1, large entries, both dtypes",
+    hints=(
+        "A cosine is a product of two vectors of length 1. How do you get all cosines of a batch at once?",
+        "Row i of the scores is a question with as many answers as there are captions. Which answer is right?",
+        "Two cross-entropies with the same targets, 0 to n - 1: one over the rows, one over the columns.",
+    ),
+    mistakes=(
+        Mistake(
+            "images-not-normalised",
+            Edit("F.normalize(images, dim=-1)", "images"),
+            "You left the length of the images' vectors in the scores. A cosine divides by both lengths.",
+        ),
+        Mistake(
+            "captions-not-normalised",
+            Edit("F.normalize(captions, dim=-1)", "captions"),
+            "You left the length of the captions' vectors in the scores. A cosine divides by both lengths.",
+        ),
+        Mistake(
+            "scale-without-exp",
+            Edit("log_scale.exp()", "log_scale"),
+            "You multiplied by the logarithm of the scale. The factor is its exponential.",
+        ),
+        Mistake(
+            "divided",
+            Edit("log_scale.exp()", "(-log_scale).exp()"),
+            "You divided by the scale. The temperature is its inverse, so the cosines are multiplied by the scale.",
+        ),
+        Mistake(
+            "rows-only",
+            Edit("F.cross_entropy(scores.T, own)", "F.cross_entropy(scores, own)"),
+            "You asked each image for its caption only. Each caption is asked for its image too.",
+        ),
+        Mistake(
+            "columns-only",
+            Edit("F.cross_entropy(scores, own)", "F.cross_entropy(scores.T, own)"),
+            "You asked each caption for its image only. Each image is asked for its caption too.",
+        ),
+        Mistake(
+            "sum",
+            Edit(" / 2", ""),
+            "You added the two losses. CLIP takes their mean.",
+        ),
+    ),
+)
