@@ -31,7 +31,7 @@ ASKED = {
     "how gradients are kept from vanishing": ("add-norm/questions", "q-vanishing-all"),
     "what attention means": ("attention/questions", "q-what-is-attention"),
     "on which tasks it does well": ("variants/questions", "q-where-good"),
-    "what it cannot do": ("variants/questions", "q-limits"),
+    "what it cannot do": ("theory/questions", "q-limits"),
 }
 # Words that an answer in full must hold, with its follow-ups: one pattern for each point of the list of points.
 POINTS = {

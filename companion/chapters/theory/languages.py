@@ -20,7 +20,7 @@ SYMBOLS, LENGTH = 6, 32
 KEYS, PAIRS = 8, 6
 """Of the lookup: different keys, and as many values; pairs before the question."""
 VOCAB = KEYS * KEYS + KEYS
-STEPS, BATCH, EVERY, HELD = 300, 32, 25, 500
+STEPS, LONGER, BATCH, EVERY, HELD = 300, 1500, 32, 25, 500
 SIZES = {"chain": (10, 100, 1000), "lookup": (300, 1000, 3000)}
 """Training sequences."""
 KINDS = ("convolution", "recurrence", "attention")
@@ -129,7 +129,7 @@ def _data(task: str, count: int, generator: torch.Generator) -> tuple[Tensor, Te
     return tokens, tokens.roll(-1, dims=1)
 
 
-def result(seed: int, task: str, kind: str, size: int) -> float:
+def result(seed: int, task: str, kind: str, size: int, steps: int = STEPS) -> float:
     """Train a network, and score it every 25 steps on 500 sequences that it has not seen; the best score counts.
 
     Args:
@@ -137,6 +137,7 @@ def result(seed: int, task: str, kind: str, size: int) -> float:
         task: ``"chain"`` or ``"lookup"``.
         kind: one of ``KINDS``.
         size: training sequences.
+        steps: of training.
 
     Returns:
         For the chain, bits a symbol above the loss of its own table; for the lookup, the share of right answers.
@@ -145,7 +146,7 @@ def result(seed: int, task: str, kind: str, size: int) -> float:
     inputs, targets = _data(task, size, generator)
     held = _data(task, HELD, generator)
     adam, scores = torch.optim.Adam(model.parameters(), 3e-3, fused=True), []
-    for step in range(1, STEPS + 1):
+    for step in range(1, steps + 1):
         batch = torch.randint(size, (BATCH,), generator=generator)
         logits = model(inputs[batch])
         if task == "lookup":
@@ -166,5 +167,14 @@ SEQUENCES = [
     for task, what, unit in (("chain", "excess loss", "bits"), ("lookup", "share right", "share"))
     for kind in KINDS
     for size in SIZES[task]
+] + [
+    Experiment(
+        "chain, excess loss after more steps",
+        "bits",
+        result,
+        {"task": "chain", "kind": kind, "size": 1000, "steps": LONGER},
+        "median",
+    )
+    for kind in KINDS
 ]
-"""The plan: two tasks, three networks, by the number of sequences."""
+"""The plan: two tasks, three networks, by the number of sequences; the longest of the chains also with more steps."""

@@ -19,6 +19,8 @@ EQUALS = 4
 """The token that asks for the answer; bits are 0 and 1, brackets 0 and 1 when they open, 2 and 3 when they close."""
 STEPS, BATCH, EVERY, HELD, RATE = 1000, 32, 50, 512, 2e-3
 """Of training, which stops earlier where all of 512 fresh sequences are right."""
+TOLD_EACH = ("attention, told each", "recurrence, told each")
+"""Networks whose training has the parity of each beginning as a target, not only that of the whole."""
 LENGTHS = {"parity": (4, 8, 16, 32), "brackets": (7, 15, 31)}
 
 
@@ -76,14 +78,14 @@ def network(kind: str, n: int, seed: int) -> nn.Module:
     """Make an untrained network.
 
     Args:
-        kind: ``"recurrence"``, or a decoder of two layers with learned positions.
+        kind: ``"recurrence"``, told the last answer or each, or a decoder of two layers with learned positions.
         n: length of the strings.
         seed: of the initial parameters.
 
     Returns:
         From tokens to logits.
     """
-    if kind == "recurrence":
+    if kind.startswith("recurrence"):
         with seeded(seed):
             return Recurrence()
     sizes = {"d_model": 32, "n_layers": 2, "n_heads": 4, "d_ff": 128, "dropout": 0.0, "max_len": 2 * n + 1}
@@ -113,6 +115,8 @@ def write(
 def _training_pair(tokens: Tensor, wanted: Tensor, kind: str) -> tuple[Tensor, Tensor]:
     if kind == "attention, in steps":
         return torch.cat([tokens, wanted[:, :-1]], dim=1), wanted
+    if kind in TOLD_EACH:
+        return tokens[:, :-1], wanted  # an answer for each bit, none after the sign of equality
     return tokens, wanted[:, -1:]
 
 
@@ -122,7 +126,8 @@ def trained(task: str, kind: str, n: int, seed: int) -> tuple[nn.Module, int]:
 
     Args:
         task: ``"parity"`` or ``"brackets"``.
-        kind: ``"attention"``, ``"recurrence"`` or ``"attention, in steps"``, which writes the parity of each beginning.
+        kind: ``"attention"``, ``"recurrence"``, ``"attention, in steps"``, which writes the parity of each beginning,
+            or one of ``TOLD_EACH``, which are told that parity while they read.
         n: length of the strings.
         seed: of initial parameters and strings.
 
@@ -161,6 +166,7 @@ def share_right(seed: int, task: str, kind: str, n: int) -> float:
     model, _ = trained(task, kind, n, seed)
     draw = {"parity": parity, "brackets": brackets}[task]
     tokens, wanted = draw(HELD, n, torch.Generator().manual_seed(10**6 + seed))
+    tokens = tokens[:, :-1] if kind in TOLD_EACH else tokens
     _, answer = write(model, tokens, n if "steps" in kind else 1)
     return (answer == wanted[:, -1]).float().mean().item()
 
@@ -182,7 +188,11 @@ def steps_taken(seed: int, task: str, kind: str, n: int) -> float:
 
 RUNS = [
     *({"task": "parity", "kind": kind, "n": n} for kind in ("attention", "recurrence") for n in LENGTHS["parity"]),
-    *({"task": "parity", "kind": "attention, in steps", "n": n} for n in LENGTHS["parity"]),
+    *(
+        {"task": "parity", "kind": kind, "n": n}
+        for kind in ("attention, in steps", *TOLD_EACH)
+        for n in LENGTHS["parity"]
+    ),
     *({"task": "brackets", "kind": kind, "n": n} for kind in ("attention", "recurrence") for n in LENGTHS["brackets"]),
 ]
 PARITY = [
@@ -193,4 +203,4 @@ PARITY = [
         Experiment("by length, steps of training", "steps", steps_taken, run, "median"),
     )
 ]
-"""The plan: two tasks by length; for parity also with steps."""
+"""The plan: two tasks by length; for parity also with steps, or with an answer for each bit."""
