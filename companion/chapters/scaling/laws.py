@@ -23,6 +23,8 @@ TOKENS = (250_000, 500_000, 1_000_000, 2_000_000)
 CONTEXT, BATCH = 64, 16
 EPOCHS = (1, 4, 16, 64)
 """How often a run of 500,000 tokens reads its text, which has as many characters divided by this."""
+PIECE = 500
+"""About how many characters a piece has, where the text that is read is taken from all of the training text."""
 
 
 @cache
@@ -92,15 +94,33 @@ def validation_loss(model: DecoderOnly) -> float:
     return total / (len(windows) * half)
 
 
-def loss(seed: int, width: int, tokens: int, epochs: int | None = None) -> float:
+def sample(tokens: int, spread: bool) -> Int[Tensor, " pieces length"]:
+    """Take a part of the training text: its beginning, or pieces at equal distances from all of it.
+
+    Args:
+        tokens: characters that the part has, up to a remainder of less than one for each piece.
+        spread: whether to take pieces of about ``PIECE`` characters.
+
+    Returns:
+        One piece a row.
+    """
+    train, _ = splits()
+    if not spread:
+        return train[None, :tokens]
+    pieces = round(tokens / PIECE)
+    return train[: len(train) // pieces * pieces].view(pieces, -1)[:, : tokens // pieces]
+
+
+def loss(seed: int, width: int, tokens: int, epochs: int | None = None, spread: bool = False) -> float:
     """Train a model, with a schedule made for the length of the run, and measure it.
 
     Args:
         seed: of the initial parameters and of the batches.
         width: of the model.
         tokens: characters that it is trained on, counted each time.
-        epochs: how often it reads its text: the first ``tokens / epochs`` characters of the training text. ``None``:
-            pieces are drawn from all of the training text.
+        epochs: how often it reads its text, a part of ``tokens / epochs`` characters. ``None``: it reads from all of
+            the training text.
+        spread: whether that part is pieces from all of the training text; otherwise it is the beginning.
 
     Returns:
         The validation loss, nats per character.
@@ -108,13 +128,14 @@ def loss(seed: int, width: int, tokens: int, epochs: int | None = None) -> float
     model, generator = law_model(width, seed), torch.Generator().manual_seed(seed)
     adamw = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.95), weight_decay=0.01, fused=True)
     train, _ = splits()
-    train = train if epochs is None else train[: tokens // epochs]
+    part = train[None] if epochs is None else sample(tokens // epochs, spread)
+    length = part.shape[1] - CONTEXT
     steps = tokens // (BATCH * CONTEXT)
     for step in range(1, steps + 1):
         for group in adamw.param_groups:
             group["lr"] = cosine_schedule(step, peak_rate(width), steps // 10, steps, peak_rate(width) / 10)
-        starts = torch.randint(len(train) - CONTEXT, (BATCH,), generator=generator)
-        rows = train[starts[:, None] + torch.arange(CONTEXT + 1)]
+        starts = torch.randint(len(part) * length, (BATCH,), generator=generator)
+        rows = part[(starts // length)[:, None], (starts % length)[:, None] + torch.arange(CONTEXT + 1)]
         nats = F.cross_entropy(model(rows[:, :-1]).mT, rows[:, 1:])
         adamw.zero_grad()
         nats.backward()
@@ -132,5 +153,15 @@ LAWS = [
         Experiment("loss by epochs", "nats", loss, {"width": 24, "tokens": 500_000, "epochs": epochs}, "median")
         for epochs in EPOCHS
     ),
+    *(
+        Experiment(
+            "loss by epochs, spread",
+            "nats",
+            loss,
+            {"width": 24, "tokens": 500_000, "epochs": epochs, "spread": True},
+            "median",
+        )
+        for epochs in EPOCHS
+    ),
 ]
-"""The plan: 20 runs for the law, and twelve that repeat their text."""
+"""The plan: 20 runs for the law, and 24 that repeat their text."""

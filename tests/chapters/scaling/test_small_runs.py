@@ -51,6 +51,18 @@ def test_repeated_text_is_the_beginning_of_the_training_text(monkeypatch):
     assert seen == [512 - laws.CONTEXT] * 2
 
 
+@pytest.mark.parametrize("epochs", laws.EPOCHS)
+def test_a_spread_text_has_pieces_from_all_of_the_training_text(epochs):
+    train, _ = laws.splits()
+    part = laws.sample(500_000 // epochs, spread=True)
+    pieces, length = part.shape
+    assert 480 <= length <= 510
+    assert abs(part.numel() - 500_000 / epochs) < pieces
+    apart = len(train) // pieces
+    for number in (0, pieces // 2, pieces - 1):
+        assert torch.equal(part[number], train[number * apart : number * apart + length])
+
+
 def test_qk_norm_bounds_every_score_by_the_root_of_the_width():
     """Closed form: both sides have length sqrt(d_k), so no score is above d_k / sqrt(d_k)."""
     rows = stability.batch(torch.Generator().manual_seed(0))
