@@ -54,7 +54,7 @@ def split() -> Split:
 
 
 def words(text: str) -> list[str]:
-    """Take text apart for a comparison: words in small letters, no punctuation.
+    """Take text apart for a comparison: words in lower case, no punctuation.
 
     Args:
         text: any.

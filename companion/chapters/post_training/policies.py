@@ -93,7 +93,7 @@ def step(optimizer: torch.optim.Optimizer, loss: Float[Tensor, ""]) -> None:
 
 @cache
 def reference(seed: int, steps: int = 300) -> DecoderOnly:
-    """Fine-tune a new model on demonstrations, half of which are wrong: the policy that all methods start from.
+    """Fine-tune a new model on demonstrations, half of which end in a random digit: where all methods start.
 
     Args:
         seed: of the parameters and the demonstrations.

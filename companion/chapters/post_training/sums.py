@@ -134,7 +134,7 @@ def judged(answers: Answers) -> Float[Tensor, " batch"]:
 
 
 def demonstrations(count: int, generator: torch.Generator) -> Answers:
-    """Draw the answers for supervised fine-tuning: one to four digits, of which half have a wrong last digit.
+    """Draw the answers for supervised fine-tuning: one to four digits, of which half have a random last digit.
 
     Args:
         count: how many.

@@ -3,6 +3,9 @@
 import math
 
 import torch
+import torch.nn.functional as F
+
+from companion.training import preference
 
 
 def labels_by_last_seen(tokens, assistant, end):
@@ -42,7 +45,35 @@ def pass_at_k_by_logarithms(right, samples, k):
     return torch.where(few, 1.0, -log.expm1())
 
 
+def dpo_by_cross_entropy(policy, reference, tokens, said, beta):
+    """Labels of -100 leave tokens out, and the package takes the four sums."""
+    labels = tokens.masked_fill(~said, -100)[..., 1:]
+
+    def log_probability(logits, row):
+        left = F.cross_entropy(logits[row, :, :-1].mT, labels[row], reduction="none")
+        return -left.sum(dim=-1)
+
+    four = [log_probability(model, row) for model in (policy, reference) for row in (0, 1)]
+    return preference.dpo_loss(*four, beta=beta)
+
+
+def dpo_by_loops(policy, reference, tokens, said, beta):
+    losses = []
+    for pair in range(tokens.shape[1]):
+        margin = torch.zeros((), dtype=policy.dtype)
+        for sign, row in ((1, 0), (-1, 1)):
+            for t in range(1, tokens.shape[2]):
+                if said[row, pair, t]:
+                    token = tokens[row, pair, t]
+                    ours = policy[row, pair, t - 1] - torch.logsumexp(policy[row, pair, t - 1], dim=-1)
+                    theirs = reference[row, pair, t - 1] - torch.logsumexp(reference[row, pair, t - 1], dim=-1)
+                    margin = margin + sign * (ours[token] - theirs[token])
+        losses.append(F.softplus(-beta * margin))
+    return torch.stack(losses).mean()
+
+
 ALTERNATIVES = {
+    "masked-dpo-loss": (dpo_by_cross_entropy, dpo_by_loops),
     "answer-labels": (labels_by_last_seen, labels_by_slices),
     "pass-at-k": (pass_at_k_by_fractions, pass_at_k_by_logarithms),
 }

@@ -46,7 +46,7 @@ def test_digits_and_the_first_end_are_written_unless_the_answer_was_stopped():
     assert not found.written[:, 0].any()
 
 
-def test_half_of_the_demonstrations_have_a_wrong_last_digit():
+def test_half_of_the_demonstrations_have_a_random_last_digit():
     found = sums.demonstrations(4000, generator())
     assert set(sums.lengths(found).tolist()) == {1, 2, 3, 4}
     right = sums.is_right(found).double().mean().item()  # a wrong digit is drawn right once in nine
