@@ -165,9 +165,11 @@ def question(new: Writer) -> None:
     """A question at the end of the page, with the first label of the page as its evidence.
 
     Raises:
-        ValueError: the page has no label.
+        ValueError: the page has no label, or a question of this name.
     """
     path = new.page("questions")
+    if f":name: q-{new.slug}\n" in path.read_text("utf8"):
+        raise ValueError(f"a new question has a new name: q-{new.slug} is in {path.relative_to(new.root)} already.")
     label = _LABEL.search(path.read_text("utf8"))
     if label is None:
         raise ValueError(f"a question links to its evidence: {path.relative_to(new.root)} has no label yet.")
@@ -182,6 +184,10 @@ ACTIONS: dict[str, Callable[[Writer], None]] = {
     "exercise": exercise,
     "question": question,
 }
+
+
+PAGED = ("explorer", "exercise", "question")
+"""What goes to the end of a page that is there already."""
 
 
 def create(what: str, name: str, root: Path = toc.CHECKOUT) -> list[Path]:
@@ -223,11 +229,12 @@ def then(what: str, name: str, touched: list[Path], root: Path = toc.CHECKOUT) -
     Returns:
         Lines to print.
     """
-    commands = [f"make notebooks NAME={name.split('/')[0]}"]
+    page = touched[-1].relative_to(root / "book").with_suffix("") if what in PAGED else name.split("/")[0]
+    commands = [f"make notebooks NAME={page}"]
     if what == "exercise":
         commands.append("make notebooks NAME=interview/exercises")  # its outputs are the list of all exercises
     steps = [f"Then: {command}" for command in commands]
-    if what in ("explorer", "exercise", "question"):
+    if what in PAGED:
         steps.insert(0, f"Then: move what is new at the end of {touched[-1].relative_to(root)} to its place")
     return steps
 

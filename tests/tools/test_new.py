@@ -123,9 +123,14 @@ def test_what_is_left_to_a_person_is_said(tree):
     root, touched = tree
     run, listed = "Then: make notebooks NAME=sparsity", "Then: make notebooks NAME=interview/exercises"
     page = "Then: move what is new at the end of book/sparsity/index.md to its place"
-    wanted = {"chapter": [run], "page": [run], "explorer": [page, run], "exercise": [page, run, listed]}
+    own = "Then: make notebooks NAME=sparsity/index"
+    wanted = {"chapter": [run], "page": [run], "explorer": [page, own], "exercise": [page, own, listed]}
     assert {what: new.then(what, NAMES[what], touched[what], root) for what in wanted} == wanted
-    assert new.then("question", NAMES["question"], touched["question"], root) == [page, run]
+    assert new.then("question", NAMES["question"], touched["question"], root) == [page, own]
+    with pytest.raises(
+        ValueError, match=r"a new question has a new name: q-[a-z-]+ is in book/sparsity/index\.md already"
+    ):
+        new.create("question", NAMES["question"], root)
 
 
 @pytest.mark.parametrize(
