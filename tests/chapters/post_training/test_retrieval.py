@@ -95,3 +95,15 @@ def test_answers_are_counted_once_and_the_world_has_changed(monkeypatch):
     assert math.isclose(absent["memory"] + absent["another passage"], 100)
     assert absent["memory"] < 5
     assert sum(reader.answered.__wrapped__(0, reader.TRAININGS[2], 0, False).values()) <= 100
+
+
+def test_no_passage_of_the_test_states_what_was_learned(monkeypatch):
+    """A reader of memory alone is never right by a passage, found or not."""
+
+    class Memory(torch.nn.Module):
+        def forward(self, asked):
+            return F.one_hot(reader.world(0)[asked.name], reader.VALUES + 1).float()
+
+    monkeypatch.setattr(reader, "trained", lambda seed, training: Memory())
+    for found in (True, False):
+        assert reader.answered.__wrapped__(0, reader.TRAININGS[0], 8, found)["memory"] == 100
