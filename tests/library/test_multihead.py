@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from companion.attention import attention
@@ -422,6 +422,8 @@ def test_the_fused_kernel_refuses_what_it_could_hide(randn, name, where, options
 
 
 @given(t=st.integers(1, 40), share=st.floats(0, 1), is_causal=st.booleans())
+@example(t=5, share=1.0, is_causal=False)  # torch returns 0 for few keys that are all NaN
+@example(t=1, share=1.0, is_causal=True)
 def test_nan_never_disappears(randn, t, share, is_causal):
     """Some keys are NaN: either they are refused, or each query that sees one returns NaN."""
     query, key, value = randn(1, 1, t, D_K), randn(1, 1, t, D_K), randn(1, 1, t, D_K)
