@@ -22,8 +22,6 @@ from companion.recurrent import (
     BahdanauCore,
     FixedVectorSeq2Seq,
     GRUCell,
-    Memory,
-    not_padding,
 )
 from companion.recurrent.layers import Lengths
 from companion.seeding import seeded
@@ -137,6 +135,23 @@ TRAIN, TEST = tasks.reverse_task(6000, 540, symbols=SYMBOLS, length=(4, 12))
 WORDS = tasks.vocabulary(source for source, _ in TRAIN)
 
 
+class Forwards(RNN):
+    """A network that reads forwards and returns its last state in place of the first one of a backward network."""
+
+    def forward(self, x: Tensor, *, lengths: Lengths | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Run it, as ``BahdanauCore`` runs its encoder.
+
+        Args:
+            x: ``(batch, t, d_in)``.
+            lengths: number of real tokens of each sequence; ``None`` means that all are real.
+
+        Returns:
+            States ``(batch, t, d_hidden)``, and the last one twice.
+        """
+        states, last = super().forward(x, lengths=lengths)
+        return states, (last, last)
+
+
 class OneDirection(BahdanauCore):
     """Additive attention over an encoder that only reads forwards; the decoder begins with its last state.
 
@@ -150,24 +165,10 @@ class OneDirection(BahdanauCore):
 
     def __init__(self, d_embed: int, d_hidden: int, target_vocab: int) -> None:
         super().__init__(d_embed, d_hidden, target_vocab)
-        self.encoder = RNN(GRUCell(d_embed, d_hidden))
+        self.encoder = Forwards(GRUCell(d_embed, d_hidden))
         self.attention = AdditiveAttention(d_hidden, d_hidden, d_hidden)
         self.w_context = nn.Linear(d_hidden, 3 * d_hidden, bias=False)
         self.w_out = nn.Linear(d_hidden + d_embed + d_hidden, target_vocab)
-
-    def encode(self, x: Float[Tensor, "batch t_k d_embed"], lengths: Lengths | None = None) -> Memory:
-        """Run the encoder.
-
-        Args:
-            x: embedded source.
-            lengths: number of real tokens of each source; ``None`` means that all are real.
-
-        Returns:
-            What the decoder needs.
-        """
-        states, last = self.encoder(x, lengths=lengths)
-        mask = None if lengths is None else not_padding(lengths, *x.shape[:2], device=x.device)[:, None]
-        return Memory(states, self.attention.project(states), mask, self.w_start(last).tanh())
 
 
 def reverser(network: str, width: int = WIDTH, seed: int = 0) -> nn.Module:
@@ -269,6 +270,7 @@ REVERSERS = (
     ("attention", 32, 300),
     ("attention, one direction", 32, 300),
     ("attention, one direction", 32, 600),
+    ("attention, one direction", 32, 3000),
     *(("fixed vector", width, steps) for steps in (300, 3000) for width in (32, 64)),
 )
 FIRST_SYMBOL = (

@@ -81,7 +81,7 @@ def test_what_fails_is_tried_with_more_steps_until_it_succeeds_or_with_ten_times
         settings = tuple((key, value) for key, value in row.settings.items() if key != "steps")
         worst.setdefault(settings, {})[row.settings["steps"]] = min(row.values)
     for settings, by_steps in worst.items():
-        assert max(by_steps.values()) > 85 or max(by_steps) == 10 * min(by_steps), settings
+        assert max(by_steps.values()) > 90 or max(by_steps) == 10 * min(by_steps), settings
 
 
 def test_attention_in_one_direction_reads_forwards_only_and_no_padding():
