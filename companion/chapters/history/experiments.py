@@ -138,11 +138,13 @@ WORDS = tasks.vocabulary(source for source, _ in TRAIN)
 class Forwards(RNN):
     """A network that reads forwards and returns its last state in place of the first one of a backward network."""
 
-    def forward(self, x: Tensor, *, lengths: Lengths | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    def forward(
+        self, x: Float[Tensor, "batch t d_in"], *, lengths: Lengths | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Run it, as ``BahdanauCore`` runs its encoder.
 
         Args:
-            x: ``(batch, t, d_in)``.
+            x: the input.
             lengths: number of real tokens of each sequence; ``None`` means that all are real.
 
         Returns:
