@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from companion.chapters.post_training.sums import (
+    LONGEST,
     Answers,
     Pairs,
     compare,
@@ -212,28 +213,40 @@ def ppo(seed: int, reward: Reward, *, beta: float = 0.0, steps: int = STEPS, wat
 
 
 def grpo(
-    seed: int, reward: Reward, *, beta: float = 0.04, group: int = 8, steps: int = STEPS, watch: Watch | None = None
+    seed: int,
+    reward: Reward,
+    *,
+    beta: float = 0.04,
+    group: int = 8,
+    steps: int = STEPS,
+    watch: Watch | None = None,
+    start: DecoderOnly | None = None,
+    ask: Callable[[int, torch.Generator], Tensor] = prompts,
+    longest: int = LONGEST,
 ) -> DecoderOnly:
-    """Train the reference by GRPO: answers are compared with others to the same prompt; there is no value network.
+    """Train a model by GRPO: answers are compared with others to the same prompt; there is no value network.
 
     Args:
-        seed: of the reference and the draws.
+        seed: of the draws, and of the reference.
         reward: of whole answers.
         beta: strength of the KL penalty, a term of the loss.
         group: answers to each prompt.
         steps: rounds of 128 new answers, with four gradient steps each.
         watch: as in :func:`ppo`.
+        start: stays as it is; ``None``: the reference.
+        ask: draws so many prompts.
+        longest: tokens of an answer at most.
 
     Returns:
         The policy.
     """
-    generator, start = torch.Generator().manual_seed(seed + 400), reference(seed)
+    generator, start = torch.Generator().manual_seed(seed + 400), start or reference(seed)
     policy = copy.deepcopy(start)
     adam = torch.optim.Adam(policy.parameters(), lr=RATE)
     for number in range(steps):
         if watch:
             watch(number, policy)
-        answers = write(policy, prompts(BATCH // group, generator).repeat_interleave(group, 0), generator)
+        answers = write(policy, ask(BATCH // group, generator).repeat_interleave(group, 0), generator, longest)
         with torch.no_grad():
             old, before = (log_probabilities(model, answers) for model in (policy, start))
             advantage = group_advantages(reward(answers).float().view(-1, group)).view(-1, 1).expand_as(old)

@@ -64,40 +64,44 @@ def prompts(count: int, generator: torch.Generator) -> Int[Tensor, "count 1"]:
     return torch.randint(TARGETS.start, TARGETS.stop, (count, 1), generator=generator) + 10
 
 
-def as_answers(prompt: Int[Tensor, "batch 1"], digits: Int[Tensor, "batch t"]) -> Answers:
+def as_answers(prompt: Int[Tensor, "batch p"], digits: Int[Tensor, "batch t"]) -> Answers:
     """Put prompts and digits together.
 
     Args:
         prompt: as drawn.
-        digits: from 1 to 9; what comes after an end is the end again.
+        digits: from 1 to 9, or other tokens; what comes after an end is the end again.
 
     Returns:
         The answers, which all have an end.
     """
     ends = (digits == END).long().cumsum(1)
-    written = torch.cat([torch.zeros_like(prompt).bool(), ends <= 1, torch.zeros_like(prompt).bool()], dim=1)
-    return Answers(torch.cat([prompt, digits.masked_fill(ends > 0, END), torch.full_like(prompt, END)], dim=1), written)
+    last = torch.full_like(prompt[:, :1], END)
+    written = torch.cat([torch.zeros_like(prompt).bool(), ends <= 1, torch.zeros_like(last).bool()], dim=1)
+    return Answers(torch.cat([prompt, digits.masked_fill(ends > 0, END), last], dim=1), written)
 
 
-def write(model: DecoderOnly, prompt: Int[Tensor, "batch 1"], generator: torch.Generator) -> Answers:
-    """Let a model write an answer to each prompt; a 13th digit is cut off.
+def write(
+    model: DecoderOnly, prompt: Int[Tensor, "batch p"], generator: torch.Generator, longest: int = LONGEST
+) -> Answers:
+    """Let a model write an answer to each prompt; what is longer is cut off.
 
     Args:
         model: a policy.
         prompt: as drawn.
         generator: of the draws.
+        longest: tokens of an answer at most.
 
     Returns:
         The answers.
     """
     with evaluating(model):
-        digits = sample(model, prompt, LONGEST, generator=generator, end=END)
-    missing = digits.new_full((len(prompt), LONGEST - digits.shape[1]), END)
+        digits = sample(model, prompt, longest, generator=generator, end=END)
+    missing = digits.new_full((len(prompt), longest - digits.shape[1]), END)
     return as_answers(prompt, torch.cat([digits, missing], dim=1))
 
 
 def lengths(answers: Answers) -> Int[Tensor, " batch"]:
-    """Count the digits of answers.
+    """Count the digits of answers; of prompts longer than one token, all tokens after the first.
 
     Args:
         answers: any.
