@@ -45,6 +45,26 @@ def pass_at_k_by_logarithms(right, samples, k):
     return torch.where(few, 1.0, -log.expm1())
 
 
+def grpo_by_the_package(log_p, old, rewards, said, clip):
+    advantage = preference.group_advantages(rewards)[..., None].expand_as(log_p)
+    gain = preference.clipped_objective(log_p, old, advantage, clip=clip)
+    return -torch.where(said, gain, torch.nan).nanmean(dim=-1).mean()
+
+
+def grpo_by_loops(log_p, old, rewards, said, clip):
+    """A positive advantage is cut above, a negative one below."""
+    answers = []
+    for p, group in enumerate(rewards.tolist()):
+        mean = math.fsum(group) / len(group)
+        deviation = math.sqrt(math.fsum((reward - mean) ** 2 for reward in group) / (len(group) - 1))
+        for i, reward in enumerate(group):
+            advantage = (reward - mean) / (deviation + 1e-6)
+            ratio = torch.exp(log_p[p, i] - old[p, i])[said[p, i]]
+            ratio = ratio.clamp(max=1 + clip) if advantage > 0 else ratio.clamp(min=1 - clip)
+            answers.append(-(ratio * advantage).mean())
+    return torch.stack(answers).mean()
+
+
 def dpo_by_cross_entropy(policy, reference, tokens, said, beta):
     """Labels of -100 leave tokens out, and the package takes the four sums."""
     labels = tokens.masked_fill(~said, -100)[..., 1:]
@@ -73,6 +93,7 @@ def dpo_by_loops(policy, reference, tokens, said, beta):
 
 
 ALTERNATIVES = {
+    "grpo-loss": (grpo_by_the_package, grpo_by_loops),
     "masked-dpo-loss": (dpo_by_cross_entropy, dpo_by_loops),
     "answer-labels": (labels_by_last_seen, labels_by_slices),
     "pass-at-k": (pass_at_k_by_fractions, pass_at_k_by_logarithms),
