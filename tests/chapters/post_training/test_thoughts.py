@@ -85,4 +85,4 @@ def test_the_picture_adds_as_the_task_does():
     sums, _ = thoughts.solved(problem(reasoning.PROBLEM))
     text = reasoning.two_ways_to_spend_more().wide.svg()
     assert f"writes {' '.join(map(str, sums[0, 1:4].tolist()))} and then {sums[0, -1]}." in text
-    assert reasoning.WRONG != sums[0, -1]
+    assert sums[0, -1] != reasoning.WRONG

@@ -25,9 +25,9 @@ def two_ways_to_spend_more(wide: bool, problem: Sequence[int] = PROBLEM, wrong: 
     labels = {
         "title": "Two ways to spend more computation",
         "desc": (
-            f"In the first panel the digits {' '.join(map(str, problem))} are to be added modulo 10. At once the "
-            f"answer is a guess. In steps the model writes {' '.join(map(str, thought))} and then {right}. In the second "
-            f"panel three samples say {right}, {wrong} and {right}; a vote or a scorer chooses {right}."
+            f"In the first panel the digits {' '.join(map(str, problem))} are to be added modulo 10. At once "
+            f"the answer is a guess. In steps the model writes {' '.join(map(str, thought))} and then {right}. In the "
+            f"second panel three samples say {right}, {wrong} and {right}; a vote or a scorer chooses {right}."
         ),
         "longer": "1. think longer",
         "in_turn": "in sequence",
