@@ -107,7 +107,9 @@ class Run:
         fresh = {test: state for test, state in states.items() if self.known.get(test) != state}
         if fresh:
             arguments = [test for test in tests if test in fresh or test not in states]
-            status, output, _ = planting.run_tests(self.context, arguments, copy.tree, stop=False, timeout=1200)
+            status, output, _ = planting.run_tests(
+                self.context, arguments, copy.tree, stop=False, timeout=planting.SITE_TIMEOUT
+            )
             if status:
                 return Outcome(NOT_CLEAN, 0.0, planting.last_lines(output))
             self._keep(fresh)

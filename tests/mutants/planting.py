@@ -24,7 +24,8 @@ LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", "venv", "_build", "__pycache__", ".*_cache", ".hypothesis", ".ipynb_checkpoints", "node_modules"
 )
 LEFT_BEHIND = ("BOOK_SITE", "JAXTYPING_DISABLE", "MPLBACKEND")  # a notebook shows its figures in Jupyter's own backend
-TIMEOUT = 300  # seconds for one mutant; the slowest re-executes a notebook
+TIMEOUT = 300  # seconds for one mutant; re-executing a notebook takes most
+SITE_TIMEOUT = 1200  # for one that opens every page of the site, twice
 # What every start of pytest imports here; a plugin of pytest must not be among it, nor what a test may change.
 WARM = ["torch.testing", "torch.fx.experimental.symbolic_shapes", "beartype", "matplotlib.pyplot", "nbformat", "pytest"]
 SETTINGS = ("pyproject.toml", "constraints.txt", "uv.lock")
@@ -155,7 +156,8 @@ def plant(context: BaseContext, mutant: Mutant, copy: Copy) -> Outcome:
     started = time.perf_counter()
     copy.change(mutant)
     try:
-        status, output, failures = run_tests(context, mutant.tests, copy.tree)
+        more = {"timeout": SITE_TIMEOUT} if mutant.tests[0].startswith("tests/site") else {}
+        status, output, failures = run_tests(context, mutant.tests, copy.tree, **more)
     finally:
         copy.restore(mutant)
     seconds = time.perf_counter() - started

@@ -205,8 +205,8 @@ def test_the_page_counts_advises_and_lists_what_is_missing(clean):
         mock={
             "ratings": {
                 questions[0]: {"row": [3, None, 2], "at": AT},
-                questions[1]: {"row": [3, 1], "at": AT},  # good, but for a follow-up
-                questions[2]: {"row": [None], "at": AT},  # no rating
+                questions[1]: {"row": [None], "at": AT},  # no rating
+                questions[2]: {"row": [3, 1], "at": AT},  # good, but for a follow-up
                 "q-of-another-edition": {"row": [0], "at": AT},
             },
             "history": {
@@ -236,7 +236,7 @@ def test_the_page_counts_advises_and_lists_what_is_missing(clean):
     assert missing(page, first) == [
         name for name in everything[first] if name not in (questions[0], items[0], drills[0])
     ]
-    mark = page.locator(f"[data-name={questions[1]}] .progress-mark")
+    mark = page.locator(f"[data-name={questions[2]}] .progress-mark")
     assert mark.text_content() == "↻ rated 3: right and complete, 1 follow-up to repeat"
     assert page.locator(f"[data-name={items[1]}] .progress-mark").text_content() == "↻ last time not right, 2 tries"
     assert page.locator(f"[data-name={drills[1]}] .progress-mark").text_content() == "↻ tried, not solved"
@@ -258,7 +258,7 @@ def test_the_page_counts_advises_and_lists_what_is_missing(clean):
     keep(page, drills={"tried": {}, "solved": solved})
     page.evaluate("() => dispatchEvent(new StorageEvent('storage'))")
     assert advice.locator("a").first.get_attribute("href") == f"#missing-{first}"
-    assert advice.locator("a").last.get_attribute("href").endswith(f"#{questions[1]}"), "what went wrong comes first"
+    assert advice.locator("a").last.get_attribute("href").endswith(f"#{questions[2]}"), "what went wrong comes first"
     assert page.locator(f"#missing-{second} .progress-left").inner_text() == "✓ nothing is missing"
     assert page.locator(f"#missing-{second} h3").first.is_hidden()
     page.get_by_label("Show what is done as well").check()

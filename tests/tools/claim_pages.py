@@ -26,6 +26,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return ClaimsPage.from_parent(parent, path=file_path) if file_path.name == "claims.md" else None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Settle claims in the order of their pages, however they are named: a cell may set what later ones use."""
+    items.sort(key=lambda item: (item.path, item.place) if isinstance(item, SettledClaim) else (Path(), 0))
+
+
 class ClaimsPage(pytest.File):
     """The source of a page of claims."""
 
@@ -36,7 +41,9 @@ class ClaimsPage(pytest.File):
         self.cells = read_source(self.path).cells
         self.settled = settlements(self.cells)
         for item in self.settled:
-            yield SettledClaim.from_parent(self, name=item.claim_id)
+            test = SettledClaim.from_parent(self, name=item.claim_id)
+            test.place = item.cell
+            yield test
 
     def run(self, claim_id: str) -> None:
         """Run the cells that a claim needs, except those that have run."""

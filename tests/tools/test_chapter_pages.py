@@ -85,6 +85,7 @@ def chapters(book, caption):
 def test_the_chapters_of_a_part_are_listed_with_the_minutes_of_their_core_pages(tmp_path):
     """An index counts as a core page, here with 200 words; what goes deeper, and the part of others, do not count."""
     book = small(tmp_path)
+    book.write("book/one/root.ipynb", notebook("# The root\n\n" + "word " * 9000))
     book.write("book/two/questions.md", "---\norphan: true\n---\n\n# Others\n")
     part = "- caption: {}\n  chapters:\n  - file: {}\n"
     listing = "root: book/index\nparts:\n" + part.format("Read", "book/one/index.ipynb")
@@ -97,7 +98,7 @@ def test_the_chapters_of_a_part_are_listed_with_the_minutes_of_their_core_pages(
     assert chapters(book, "Read") == []
     found = re.search(r'<div class="chapters">.*?</div>', book.html("index"), re.DOTALL)[0]
     assert re.findall(r'<a [^>]*href="([^"]+)"', found) == ["one/index.html"]
-    assert plain(found) == "One , 11 min All core pages together take about 0 hours."
+    assert plain(found) == "One , 53 min All core pages together take about 1 hours."
 
 
 def test_the_last_core_page_leads_to_the_next_chapter_and_all_others_to_the_page_after_them(tmp_path):

@@ -48,6 +48,11 @@ def test_the_test_of_a_claim_runs_the_cells_before_it_that_settle_no_other(run):
     assert "1 passed" in said
 
 
+def test_claims_are_settled_in_the_order_of_the_page_and_not_in_that_of_their_names(run):
+    failed, ran, _ = run("second/right", "first")
+    assert (failed, ran) == ([], ["one", "first", "two", "second/left", "second/right"])
+
+
 def test_a_claim_that_its_cells_do_not_bear_out_fails_with_their_words(run):
     failed, ran, said = run("third")
     assert (failed, ran) == (["claims.md::third"], ["one", "two", "third"])

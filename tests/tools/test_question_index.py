@@ -47,7 +47,7 @@ Wrong.
 """
 
 
-ONE = "# One\n\n" + "word " * 3100 + ask("q-hard", "code", 2, "attention") + ask("q-easy", "derive", 1, "attention")
+ONE = "# One\n\n" + "word " * 3600 + ask("q-hard", "code", 2, "attention") + ask("q-easy", "derive", 1, "attention")
 TWO = "# Two\n" + ask("q-math", "compute", 3, "training", r"How large is $\sqrt{d_k}$ in `float16`?")
 
 
@@ -67,8 +67,8 @@ def built(tmp_path_factory):
 def test_roles_count_questions_and_estimate_minutes(built):
     words = plain(built.html("index"))
     assert (
-        "3 in all, 1 of them solid; read in 15 min, answered in 15 min, without the hard ones in 10 min." in words
-    )  # 3,100 words at 175 a minute
+        "3 in all, 1 of them solid; read in 20 min, answered in 15 min, without the hard ones in 10 min." in words
+    )  # 3,600 words at 200 a minute, rounded to 5
 
 
 def test_the_table_counts_by_topic_kind_and_level(built):
