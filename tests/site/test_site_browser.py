@@ -305,3 +305,15 @@ def test_paper_has_no_folds(page: object, server: str) -> None:
     assert page.eval_on_selector("#a-fold", "fold => fold.open")
     page.evaluate("() => dispatchEvent(new Event('afterprint'))")
     assert not page.eval_on_selector("#a-fold", "fold => fold.open")
+
+
+def test_paper_is_white_and_the_screen_as_dark_as_before(contexts: Callable[[str], tuple], server: str) -> None:
+    tab = contexts("dark")[0].new_page()
+    tab.goto(f"{server}/book/glossary.html")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    colours = [tab.evaluate(paper)]
+    for moment in ("beforeprint", "afterprint"):
+        tab.evaluate("moment => { dispatchEvent(new Event(moment)); }", moment)
+        colours.append(tab.evaluate(paper))
+    tab.close()
+    assert colours == [PAPER["dark"], PAPER["light"], PAPER["dark"]]

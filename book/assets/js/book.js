@@ -40,14 +40,19 @@
     if (!button.textContent.trim() && !button.hasAttribute("aria-label")) button.setAttribute("aria-label", title);
   }
 
-  // Paper has no folds.
+  // Paper has no folds, and is white.
+  const page = document.documentElement;
   let opened = [];
+  let theme = "";
   addEventListener("beforeprint", () => {
     opened = [...document.querySelectorAll("details:not([open])")];
     for (const fold of opened) fold.open = true;
+    theme = page.dataset.theme;
+    page.dataset.theme = "light";
   });
   addEventListener("afterprint", () => {
     for (const fold of opened) fold.open = false;
+    page.dataset.theme = theme;
   });
 
   let waiting = 0;
