@@ -312,8 +312,10 @@ def test_paper_is_white_and_the_screen_as_dark_as_before(contexts: Callable[[str
     tab.goto(f"{server}/book/glossary.html")
     paper = "getComputedStyle(document.body).backgroundColor"
     colours = [tab.evaluate(paper)]
-    for moment in ("beforeprint", "afterprint"):
+    for moment, media in (("beforeprint", "print"), ("afterprint", "screen")):
         tab.evaluate("moment => { dispatchEvent(new Event(moment)); }", moment)
+        tab.emulate_media(media=media)
+        tab.evaluate("() => Promise.allSettled(document.getAnimations().map((one) => one.finished))")
         colours.append(tab.evaluate(paper))
     tab.close()
     assert colours == [PAPER["dark"], PAPER["light"], PAPER["dark"]]
