@@ -228,18 +228,13 @@ def page(contexts: Callable[[str], tuple[object, Watch]]) -> Iterator[object]:
 
 @pytest.fixture(scope="session")
 def settle() -> Callable[[object], None]:
-    """Wait until a page has set its formulas and mounted its explorers."""
+    """Wait until a page is loaded and has mounted its explorers."""
 
     def wait(page: object) -> None:
         page.wait_for_load_state("load")
         page.wait_for_function(
-            """() => {
-              const formulas = document.querySelector("mjx-container") || !document.querySelector(".math");
-              const figures = [...document.querySelectorAll(".light-widget")];
-              return formulas && figures.every((figure) => "ready" in figure.dataset);
-            }"""
+            """() => [...document.querySelectorAll(".light-widget")].every((figure) => "ready" in figure.dataset)"""
         )
-        page.evaluate("() => window.MathJax && window.MathJax.startup && window.MathJax.startup.promise")
 
     return wait
 

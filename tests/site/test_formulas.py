@@ -30,7 +30,7 @@ def test_the_sheet_on_a_phone_and_on_paper(page: object, server: str, settle: Ca
     page.goto(f"{server}/{PLACE}")
     settle(page)
     page.wait_for_function("document.querySelectorAll('.formulas mjx-math').length > 100")
-    page.wait_for_function(f"({CUT})().length === 0")  # the page looks for what scrolls once the formulas are set
+    page.wait_for_function(f"({CUT})().length === 0")  # the page looks for what scrolls once it is loaded
     assert page.eval_on_selector_all(".formula", "found => found.map((e) => e.id)") == [
         f"formula-{line['id']}" for line in LINES
     ]

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 PLACE = "book/interview/mock-interview.html"
 KEY = "transformers-tested"
 WORDS = ["No answer", "A part of it", "Right, with gaps", "Right and complete"]
-MOST_BYTES = 240_000
+MOST_BYTES = 365_000
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def asked(page):
         """() => {
           const plain = (e) => {
             const copy = e.cloneNode(true);
-            for (const formula of copy.querySelectorAll("mjx-container, .math, .math-waiting")) formula.remove();
+            for (const formula of copy.querySelectorAll(".math")) formula.remove();
             return copy.textContent.replace(/\\s+/g, " ").trim();
           };
           const words = plain(document.querySelector(".mock-asking"));
@@ -125,15 +125,10 @@ def test_each_question_links_to_its_place_in_a_chapter_and_to_its_evidence(site,
             assert f'id="{anchor}"' in (here / page).read_text("utf8"), (name, anchor)
 
 
-def test_the_page_is_small_and_no_formula_is_set_before_its_question_is_shown(mock, site, settle):
+def test_the_page_is_small_though_it_holds_every_formula(mock, site):
     assert len(gzip.compress((site / PLACE).read_bytes())) < MOST_BYTES
-    settle(mock)
-    assert mock.eval_on_selector_all(".mock-lists .math-waiting", "all => all.length") > 100
-    assert mock.query_selector(".mock-lists mjx-container") is None
-    fold = mock.query_selector('.mock-question:has([data-part="full"] .math-waiting)')
-    fold.evaluate("box => { box.closest('.mock-topic').open = true; box.open = true; }")
-    mock.wait_for_function("box => box.querySelector('mjx-container')", arg=fold)
-    mock.wait_for_function("box => !box.querySelector('.math-waiting, .math:not(:has(mjx-container))')", arg=fold)
+    assert mock.eval_on_selector_all(".mock-lists .math", "all => all.length") > 100
+    assert mock.query_selector(".math:not(:has(mjx-container))") is None
 
 
 def test_an_interview_asks_each_drawn_question_and_then_its_follow_ups_in_order(mock, stored):

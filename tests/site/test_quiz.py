@@ -838,7 +838,6 @@ def test_axe_finds_nothing_and_nothing_sticks_out_in_any_state(visit, items, the
 
 def test_controls_have_names_and_formulas_inside_labels_are_set(still):
     page = still
-    page.wait_for_function("() => !document.querySelector('.quiz-item .math:not(:has(mjx-container))')")
     nameless = page.evaluate(
         """() => [...document.querySelectorAll(".quiz-desk :is(input, select, button), .quiz-item :is(input, button)")]
           .filter((e) => !(e.labels?.length && [...e.labels].some((l) => l.textContent.trim()))

@@ -319,3 +319,41 @@ def test_paper_is_white_and_the_screen_as_dark_as_before(contexts: Callable[[str
         colours.append(tab.evaluate(paper))
     tab.close()
     assert colours == [PAPER["dark"], PAPER["light"], PAPER["dark"]]
+
+
+COPY = """(range) => {
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+  const event = new ClipboardEvent("copy", { clipboardData: new DataTransfer(), bubbles: true, cancelable: true });
+  document.dispatchEvent(event);
+  return event.clipboardData.getData("text/plain");
+}"""
+
+
+def test_a_formula_is_copied_as_its_tex(page: object, server: str) -> None:
+    page.goto(f"{server}/book/attention/attention-in-fifteen-minutes.html")
+    whole = page.evaluate(
+        f"""() => {{
+          const range = new Range();
+          range.selectNodeContents(document.querySelector(".bd-article p:has(.math)"));
+          return ({COPY})(range);
+        }}"""
+    )
+    assert "Token $i$ has a vector $x_i$" in " ".join(whole.split())
+    inside = page.evaluate(
+        f"""() => {{
+          const range = new Range();
+          range.selectNodeContents(document.querySelector(".bd-article div.math mjx-mi"));
+          return ({COPY})(range);
+        }}"""
+    )
+    assert inside.strip().startswith("$$")
+    assert "W^Q" in inside
+    words = page.evaluate(
+        f"""() => {{
+          const range = new Range();
+          range.selectNodeContents(document.querySelector(".bd-article h1"));
+          return ({COPY})(range);
+        }}"""
+    )
+    assert words == ""  # without a formula the browser does it

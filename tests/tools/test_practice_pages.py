@@ -6,8 +6,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from docutils import nodes
+from sphinx.errors import ExtensionError
 
 from companion.book import stable
+from companion.book.site import mathjax
 from companion.book.site.live_lab import addresses
 from tests.tools.small import SmallBook, notebook
 
@@ -135,18 +138,29 @@ def test_links_and_citations_in_the_lists_lead_to_their_pages(built):
     assert 'href="../refs.html#' in page
 
 
-def test_formulas_in_the_lists_wait_and_others_do_not(built):
+def test_formulas_are_set_in_the_lists_as_elsewhere(built):
     page = built.html("lab/index")
-    waiting = re.findall(r'class="(math[\w-]*) notranslate nohighlight">\s*\\[\[(](.*?)\\[\])]', page)
-    assert {text.strip(): kind for kind, text in waiting} == {
-        "x": "math",
-        r"\sqrt{d_k}": "math-waiting",
-        "s": "math-waiting",
-        "a = b": "math-waiting",
-        "t": "math-waiting",
-        "u": "math-waiting",
-    }
-    assert "mathjax" in page.lower()
+    found = re.findall(r'class="math notranslate nohighlight"[^>]*data-tex="([^"]*)"[^>]*><mjx-container', page)
+    assert {"x", r"\sqrt{d_k}", "s", "a = b", "t", "u"} == set(found)
+    assert "mathjax.css" in page
+    assert not re.search(r"<script[^>]*mathjax", page)
+
+
+def test_a_formula_that_mathjax_cannot_read_ends_the_build():
+    made, style = mathjax.typeset([("x^2", False), (r"\frac{a}{b}", True)])
+    assert {tex: 'display="true"' in html for (tex, _), html in made.items()} == {"x^2": False, r"\frac{a}{b}": True}
+    assert "mjx-frac" in style
+    for wrong in (r"\nosuchword", "a & b", r"\frac{a"):
+        with pytest.raises(ExtensionError, match="MathJax cannot read a formula: .*" + re.escape(wrong)):
+            mathjax.typeset([(wrong, False)])
+
+
+def test_several_equations_of_a_block_are_aligned():
+    block = nodes.math_block("", "a = b\n\nc \\\\ d", nowrap=False)
+    parts = r"\begin{split}c \\ d\end{split}"
+    assert mathjax.formula(block) == (rf"\begin{{aligned}}a = b\\{parts}\end{{aligned}}", True)
+    assert mathjax.formula(nodes.math_block("", "a = b", nowrap=True)) == ("a = b", True)
+    assert mathjax.formula(nodes.math("", " x ")) == ("x", False)
 
 
 def test_only_the_page_of_the_interview_loads_its_scripts(built):

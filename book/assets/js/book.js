@@ -40,6 +40,32 @@
     if (!button.textContent.trim() && !button.hasAttribute("aria-label")) button.setAttribute("aria-label", title);
   }
 
+  // A formula is copied as its TeX: what shows has no text.
+  addEventListener("copy", (event) => {
+    const chosen = getSelection();
+    if (!chosen?.rangeCount || !event.clipboardData) return;
+    // A selection that begins or ends within a formula takes all of it.
+    const range = chosen.getRangeAt(0).cloneRange();
+    const formula = (place) => (place instanceof Element ? place : place.parentElement)?.closest(".math[data-tex]");
+    const [first, last] = [formula(range.startContainer), formula(range.endContainer)];
+    if (first) range.setStartBefore(first);
+    if (last) range.setEndAfter(last);
+    const box = document.createElement("div");
+    box.append(range.cloneContents());
+    const formulas = [...box.querySelectorAll(".math[data-tex]")];
+    if (!formulas.length) return;
+    for (const one of formulas) {
+      const mark = one.localName === "div" ? "$$" : "$";
+      one.replaceChildren(`${mark}${one.dataset.tex}${mark}`);
+    }
+    // Blocks begin on lines of their own only where they are laid out.
+    box.style.cssText = "position: fixed; inset: 0 auto auto 0; opacity: 0; pointer-events: none";
+    document.body.append(box);
+    event.clipboardData.setData("text/plain", box.innerText);
+    box.remove();
+    event.preventDefault();
+  });
+
   // Paper has no folds, and is white.
   const page = document.documentElement;
   let opened = [];
@@ -61,12 +87,9 @@
     waiting = setTimeout(reach, 400);
   }; // the theme does it after 300
   addEventListener("resize", soon);
-  addEventListener("load", () => {
-    const typeset = window.MathJax?.startup?.promise;
-    Promise.resolve(typeset).then(reach);
-  });
+  addEventListener("load", reach);
   document.addEventListener("toggle", soon, true);
-  // A formula that is set later changes the height of the article. This must not put off the others.
+  // What a figure or a question adds later changes the height of the article. This must not put off the others.
   let later = 0;
   const article = document.querySelector(".bd-article");
   const grown = () => {

@@ -98,22 +98,5 @@ const dom = (() => {
     return h(tag, { class: classes }, ...copy.childNodes);
   }
 
-  let typesetting = Promise.resolve();
-
-  /** Have the formulas of an element set that have waited; the box of a wide one then becomes a stop of the keyboard. */
-  function typeset(root) {
-    const waiting = all(".math-waiting", root);
-    for (const formula of waiting) formula.classList.replace("math-waiting", "math");
-    const ready = window.MathJax?.startup?.promise;
-    if (!waiting.length || !ready) return; // before its start MathJax finds them by itself
-    typesetting = typesetting
-      .then(() => ready)
-      .then(() => window.MathJax.typesetPromise(waiting.filter((formula) => formula.isConnected)))
-      .then(() => {
-        window.dispatchEvent(new Event("resize"));
-      })
-      .catch((error) => console.error(error));
-  }
-
-  return Object.freeze({ h, one, all, button, menu, table, checkboxes, confirming, copied, typeset });
+  return Object.freeze({ h, one, all, button, menu, table, checkboxes, confirming, copied });
 })();

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const { h, copied, typeset } = dom;
+  const { h, copied } = dom;
   const { plural } = util;
   const { button, ratingField } = session;
   const { questions, storage } = mock;
@@ -15,17 +15,6 @@
     ["full", "Show the whiteboard answer"],
     ["mistake", "Show the common wrong answer"],
   ];
-
-  dom.one(".mock-lists").addEventListener(
-    "toggle",
-    ({ target }) => {
-      const fold = /** @type {HTMLDetailsElement} */ (target);
-      if (!fold.open) return;
-      if (fold.matches(".mock-question")) typeset(fold);
-      else for (const head of dom.all(":scope > .mock-question > summary", fold)) typeset(head);
-    },
-    true,
-  );
 
   /** The target times: minutes to think for each level, and a button that fills in what we suggest. */
   function targets() {
@@ -185,7 +174,6 @@
         const head = dom.one(".mock-part", part);
         head.tabIndex = -1;
         answers.append(part);
-        typeset(part);
         shown += 1;
         if (shown === 1) answers.after(rating.set);
         offer();

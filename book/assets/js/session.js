@@ -25,7 +25,6 @@ const session = (() => {
   function show(root, ...content) {
     root.replaceChildren(...content);
     dom.one(".mock-title", root)?.focus();
-    dom.typeset(root);
   }
 
   // ---- The clock

@@ -2,9 +2,7 @@
 
 The order is that of the index of questions: by topic, and in a topic the easier ones first.
 Sphinx renders the texts, so links and citations are those of any page, and the lists are readable without JavaScript.
-Formulas wait: they are marked so that MathJax passes them by when the page opens, and ``mock.js`` has each one set when
-its question is shown. A phone would otherwise typeset a thousand formulas that nobody looks at. Citations lead to their
-entries without a tooltip, since the whole entry at each of them was an eighth of the page.
+Citations lead to their entries without a tooltip, since the whole entry at each of them was an eighth of the page.
 """
 
 import re
@@ -22,9 +20,7 @@ from companion.book.site.html import element, evidence, parse
 from companion.book.topics import TOPICS, topic_title
 
 MARK = "<!-- mock interview -->"
-_FORMULA = 'class="math notranslate nohighlight"'
 _TOOLTIP = re.compile(r'(<a [^>]*references\.html#[^"]*") title="[^"]*"')
-_WAITING = 'class="math-waiting notranslate nohighlight"'
 
 
 class MockInterview(SphinxDirective):
@@ -94,11 +90,11 @@ class Stage(SphinxDirective):
 
 
 def on_page(app: Sphinx, page: str, template: str, context: dict[str, object], doctree: nodes.document | None) -> None:
-    """Let the formulas between the marks wait, and leave the tooltips of the citations there out."""
+    """Leave out the tooltips of the citations between the marks."""
     parts = str(context.get("body", "")).split(MARK)
     if len(parts) == 3:
         before, lists, after = parts
-        context["body"] = before + _TOOLTIP.sub(r"\1", lists.replace(_FORMULA, _WAITING)) + after
+        context["body"] = before + _TOOLTIP.sub(r"\1", lists) + after
 
 
 def setup(app: Sphinx) -> dict[str, object]:
