@@ -52,7 +52,7 @@
     if (last) range.setEndAfter(last);
     const box = document.createElement("div");
     box.append(range.cloneContents());
-    const formulas = [...box.querySelectorAll(".math[data-tex]")];
+    const formulas = /** @type {HTMLElement[]} */ ([...box.querySelectorAll(".math[data-tex]")]);
     if (!formulas.length) return;
     for (const one of formulas) {
       const mark = one.localName === "div" ? "$$" : "$";
