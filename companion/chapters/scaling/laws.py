@@ -149,6 +149,7 @@ LAWS = [
         Experiment("loss by size and tokens", "nats", loss, {"width": width, "tokens": tokens}, "median", seeds=(0,))
         for width, tokens in product(WIDTHS, TOKENS)
     ),
+    Experiment("loss by seed", "nats", loss, {"width": 24, "tokens": 500_000}, "median", seeds=(1, 2, 3)),
     *(
         Experiment("loss by epochs", "nats", loss, {"width": 24, "tokens": 500_000, "epochs": epochs}, "median")
         for epochs in EPOCHS
@@ -164,4 +165,4 @@ LAWS = [
         for epochs in EPOCHS
     ),
 ]
-"""The plan: 20 runs for the law, and 24 that repeat their text."""
+"""The plan: 20 runs for the law, one of them with three more seeds, and 24 that repeat their text."""
