@@ -138,20 +138,21 @@ def at_a_rate(seed: int, rate: float, remedy: str, what: str) -> float:
     return fast_run(seed, rate, remedy)[what]
 
 
-def spike(seed: int, beta: float, clip: float | None) -> float:
+def losses_around(seed: int, beta: float, clip: float | None, steps: int) -> list[float]:
     """Train a small GPT for 120 steps, let it read three batches of random characters, and then text again.
 
     Args:
         seed: of the initial parameters and of the batches.
         beta: Adam's second decay rate.
         clip: the greatest norm of a gradient; ``None`` does not clip.
+        steps: of the whole run; those with the numbers 121 to 123 read random characters.
 
     Returns:
-        How far the largest loss of the next ten batches of text lies above the mean of the ten before, in nats.
+        The loss of each step before its update, in nats.
     """
     model, generator, losses = law_model(WIDTH, seed), torch.Generator().manual_seed(seed), []
     adam = torch.optim.AdamW(model.parameters(), betas=(0.9, beta), weight_decay=0.0, fused=True)
-    for step in range(1, 134):
+    for step in range(1, steps + 1):
         for group in adam.param_groups:
             group["lr"] = 0.01 * min(step / WARMUP, 1.0)
         rows = batch(generator)
@@ -163,6 +164,21 @@ def spike(seed: int, beta: float, clip: float | None) -> float:
         clip_gradients(model.parameters(), clip or 1e9)
         adam.step()
         losses.append(nats.item())
+    return losses
+
+
+def spike(seed: int, beta: float, clip: float | None) -> float:
+    """Measure how far the three batches of random characters of :func:`losses_around` throw the loss up.
+
+    Args:
+        seed: of the run.
+        beta: Adam's second decay rate.
+        clip: the greatest norm of a gradient; ``None`` does not clip.
+
+    Returns:
+        How far the largest loss of the next ten batches of text lies above the mean of the ten before, in nats.
+    """
+    losses = losses_around(seed, beta, clip, 133)
     return max(losses[123:]) - sum(losses[110:120]) / 10
 
 

@@ -94,3 +94,9 @@ def test_at_the_base_width_both_parametrisations_move_alike():
     groups = (widths.standard(models[0], widths.BASE), widths.mup(models[1], widths.BASE))
     moved = [widths.moves(model, group) for model, group in zip(models, groups, strict=True)]
     assert moved[0] == pytest.approx(moved[1], rel=1e-3)
+
+
+def test_three_batches_of_random_characters_follow_the_first_120():
+    losses = stability.losses_around(0, 0.95, 0.5, 124)
+    assert max(losses[110:120]) < 3.2 < 4.0 < min(losses[120:123])  # guessing among 65 costs ln 65 = 4.17
+    assert losses[123] < 4.0
