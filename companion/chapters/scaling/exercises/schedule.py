@@ -114,7 +114,7 @@ ONE_F_ONE_B = Exercise(
         Mistake(
             "own-not-counted",
             Edit("min(ahead + 1, microbatches)", "ahead"),
-            "Your order is right. At most there is one microbatch more, that of the first pair, before its backward pass.",
+            "Your order is right. It holds one microbatch more: that of the first pair, before its backward pass.",
         ),
     ),
 )
