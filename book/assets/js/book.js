@@ -88,6 +88,7 @@
   }; // the theme does it after 300
   addEventListener("resize", soon);
   addEventListener("load", reach);
+  document.fonts.addEventListener("loadingdone", reach); // formulas are wider in their own letters
   document.addEventListener("toggle", soon, true);
   // What a figure or a question adds later changes the height of the article. This must not put off the others.
   let later = 0;
