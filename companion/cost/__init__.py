@@ -45,6 +45,15 @@ from companion.cost.parameters import (
 )
 from companion.cost.paths import Connection, shortest_path
 from companion.cost.published import BERT_BASE, GPT2_SMALL, GPT3, LLAMA_7B
+from companion.cost.released import (
+    RELEASED,
+    Experts,
+    Latent,
+    Released,
+    released_cache_bytes,
+    released_parameters,
+    released_token_flops,
+)
 from companion.cost.roofline import intensity, matmul_intensity, roofline_seconds, six_n_d, utilisation
 
 __all__ = [
@@ -52,11 +61,15 @@ __all__ = [
     "GPT2_SMALL",
     "GPT3",
     "LLAMA_7B",
+    "RELEASED",
     "Connection",
+    "Experts",
     "Flops",
     "Kind",
+    "Latent",
     "LayerCost",
     "Parameters",
+    "Released",
     "activation_bytes",
     "adam_bytes",
     "attention_flops",
@@ -79,6 +92,9 @@ __all__ = [
     "pair_flops",
     "projection_flops",
     "recurrent_layer",
+    "released_cache_bytes",
+    "released_parameters",
+    "released_token_flops",
     "ring_bytes",
     "roofline_seconds",
     "self_attention_layer",
