@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from companion.checks import check_sizes
 from companion.config import ModelConfig
-from companion.cost.memory import model_cache_bytes, number_bytes
+from companion.cost.memory import adam_bytes, model_cache_bytes, number_bytes, weight_bytes
 from companion.cost.parameters import Kind, Parameters, feed_forward_parameters, model_parameters
 from companion.cost.published import BERT_BASE, GPT2_SMALL, LLAMA_7B
 
@@ -101,6 +101,28 @@ class Released:
             )
 
 
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that a model takes on the processor that runs or trains it, without activations.
+
+    Args:
+        weights: the parameters, in the precision of the passes.
+        gradients: one for each of them.
+        optimizer: what Adam adds: weights and two moments in float32.
+        cache: keys and values.
+    """
+
+    weights: int
+    gradients: int = 0
+    optimizer: int = 0
+    cache: int = 0
+
+    @property
+    def total(self) -> int:
+        """All bytes."""
+        return self.weights + self.gradients + self.optimizer + self.cache
+
+
 _LLAMA_70B = replace(LLAMA_7B, d_model=8192, n_layers=80, n_heads=64, n_kv_heads=8, d_ff=28_672)
 _LLAMA_3_8B = replace(LLAMA_7B, vocab=128_256, n_kv_heads=8, d_ff=14_336)
 
@@ -112,6 +134,9 @@ RELEASED = {
     "Llama 2 70B": Released(config=_LLAMA_70B),
     "Llama 3 8B": Released(config=_LLAMA_3_8B),  # Dubey et al. (2024), Table 3
     "Llama 3 70B": Released(config=replace(_LLAMA_70B, vocab=128_256)),
+    "Llama 3 405B": Released(
+        config=replace(_LLAMA_70B, vocab=128_256, d_model=16_384, n_layers=126, n_heads=128, d_ff=53_248)
+    ),
     "Mixtral 8x7B": Released(  # Jiang et al. (2024), Table 1
         config=replace(_LLAMA_3_8B, vocab=32_000), experts=Experts(number=8, used=2, d_ff=14_336)
     ),
@@ -121,7 +146,7 @@ RELEASED = {
         latent=Latent(d_query=1536, d_c=512, d_rope=64, d_k=128),
     ),
 }
-"""The models by name, oldest first."""
+"""The models by name, those of one family together."""
 
 
 def released_parameters(model: Released, *, active: bool = False) -> Parameters:
@@ -155,28 +180,35 @@ def released_parameters(model: Released, *, active: bool = False) -> Parameters:
     return replace(parts, output=parts.output + model.pooler * d * (d + 1))
 
 
-def released_token_flops(model: Released) -> int:
-    """Count the forward pass of one token through the matrices of a released model, its logits included.
+def released_token_flops(model: Released, t: int = 0) -> int:
+    """Count the forward pass of one token through a released model, its logits included.
 
-    Two FLOPs for each weight that the token passes. The pairs of attention, which grow with the length, are left out,
-    and so is the table of embeddings where it is only looked up: the ``N`` of ``6 N D`` is half of this number.
+    Two FLOPs for each weight in a matrix that the token passes, and the products of attention with ``t`` keys and
+    values. The table of embeddings is left out where it is only looked up. With ``t=0`` the ``N`` of ``6 N D`` is half
+    of this number.
 
-    >>> released_token_flops(RELEASED["GPT-2"])
-    247064064
+    >>> released_token_flops(RELEASED["GPT-2"]), released_token_flops(RELEASED["GPT-2"], t=1024)
+    (247064064, 284812800)
 
     Args:
         model: the model.
+        t: positions that the token attends to, those that a causal mask hides among them.
 
     Returns:
         FLOPs for one token; three times as many in training.
+
+    Raises:
+        ValueError: ``t`` is no whole number of at least 0.
     """
-    config, parts = model.config, released_parameters(model, active=True)
+    check_sizes(0, t=t)
+    config, parts, latent = model.config, released_parameters(model, active=True), model.latent
     weights = parts.attention + parts.feed_forward + parts.output
     if config.bias:  # what is added is no product: four maps of attention, two of the network, and a pooler's
         weights -= config.n_layers * (5 * config.d_model + config.d_ff) + model.pooler * config.d_model
     if config.tied and model.kind == "decoder-only":
         weights += config.vocab * config.d_model
-    return 2 * weights
+    widths = 2 * latent.d_k + latent.d_rope if latent else 2 * config.d_k  # of a key and a value of a head
+    return 2 * (weights + config.n_layers * config.n_heads * widths * t)
 
 
 def released_cache_bytes(model: Released, batch: int, t: int, dtype: str = "float16") -> int:
@@ -203,3 +235,37 @@ def released_cache_bytes(model: Released, batch: int, t: int, dtype: str = "floa
         return model_cache_bytes(model.config, batch, t, dtype=dtype)
     check_sizes(batch=batch, t=t)
     return model.config.n_layers * (model.latent.d_c + model.latent.d_rope) * batch * t * number_bytes(dtype)
+
+
+def released_memory(model: Released, *, bits: int = 16, t: int = 0, training: bool = False) -> Memory:
+    """Count what a released model takes: to serve one sequence, or to be trained by AdamW in mixed precision.
+
+    >>> released_memory(RELEASED["Llama 3 70B"], bits=4, t=8192).total / 1e9
+    37.961207808
+    >>> released_memory(RELEASED["GPT-2 XL"], training=True).total / 1e9
+    24.9217792
+
+    Args:
+        model: the model.
+        bits: of a weight that is served: 16, 8 or 4, without the scales that 8 and 4 bits need; 16 in training.
+        t: positions in the cache, in 16 bits; 0 in training and in an encoder.
+        training: whether gradients and the state of AdamW are held too.
+
+    Returns:
+        Bytes of each part, without activations.
+
+    Raises:
+        ValueError: there are no such bits, or training is asked for with a cache or with fewer bits.
+    """
+    if bits not in (16, 8, 4):
+        raise ValueError(f"a weight has 16, 8 or 4 bits: got bits={bits}. Use one of these.")
+    if training and (t or bits != 16):
+        raise ValueError(
+            f"training in mixed precision keeps 16 bits and no cache: got bits={bits} and t={t}. Leave both out."
+        )
+    check_sizes(0, t=t)
+    parameters = released_parameters(model).total
+    weights = weight_bytes(parameters, "float16")
+    if training:
+        return Memory(weights, weights, adam_bytes(parameters, mixed=True) - 2 * weights)
+    return Memory(-(-weights * bits // 16), cache=released_cache_bytes(model, 1, t) if t else 0)

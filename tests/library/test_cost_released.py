@@ -9,16 +9,38 @@ from companion.cost import (
     RELEASED,
     Experts,
     Latent,
+    Memory,
     Released,
     model_flops,
     model_parameters,
     released_cache_bytes,
+    released_memory,
     released_parameters,
     released_token_flops,
 )
 
 SMALL = ModelConfig(vocab=11, d_model=24, n_layers=3, n_heads=4, d_ff=40)
 EXPERTS = Experts(number=5, used=2, d_ff=7)
+
+
+def test_a_model_has_the_parameters_that_its_weights_have():
+    assert {name: released_parameters(model).total for name, model in RELEASED.items()} == {
+        "GPT-2": 124_439_808,
+        "GPT-2 XL": 1_557_611_200,
+        "BERT base": 109_482_240,
+        "Llama 2 7B": 6_738_415_616,
+        "Llama 2 70B": 68_976_648_192,
+        "Llama 3 8B": 8_030_261_248,
+        "Llama 3 70B": 70_553_706_496,
+        "Llama 3 405B": 405_853_388_800,
+        "Mixtral 8x7B": 46_702_792_704,
+        "DeepSeek-V3": 671_026_404_352,
+    }
+
+
+def test_a_token_passes_a_part_of_the_experts():
+    active = {name: released_parameters(RELEASED[name], active=True).total for name in ("Mixtral 8x7B", "DeepSeek-V3")}
+    assert active == {"Mixtral 8x7B": 12_879_925_248, "DeepSeek-V3": 37_552_282_624}
 
 
 @pytest.mark.parametrize(
@@ -58,20 +80,49 @@ def test_experts_are_stored_all_and_used_few():
     assert released_parameters(model, active=True).feed_forward == dense + 2 * (3 * one + router)
 
 
-@pytest.mark.parametrize(
-    ("name", "held"),
-    [
-        ("GPT-2", 36_864),
-        ("Llama 2 7B", 2**19),
-        ("Llama 3 8B", 2**17),
-        ("Llama 3 70B", 327_680),
-        ("DeepSeek-V3", 70_272),
-    ],
-)
-def test_a_token_in_the_cache_takes_its_bytes(name, held):
-    assert released_cache_bytes(RELEASED[name], 1, 1) == held
+def test_a_token_in_the_cache_takes_its_bytes():
+    held = {name: released_cache_bytes(m, 1, 1) for name, m in RELEASED.items() if m.kind == "decoder-only"}
+    assert held == {
+        "GPT-2": 36_864,
+        "GPT-2 XL": 307_200,
+        "Llama 2 7B": 2**19,
+        "Llama 2 70B": 327_680,
+        "Llama 3 8B": 2**17,
+        "Llama 3 70B": 327_680,
+        "Llama 3 405B": 516_096,
+        "Mixtral 8x7B": 2**17,
+        "DeepSeek-V3": 70_272,
+    }
+
+
+@pytest.mark.parametrize("name", ["Llama 3 8B", "DeepSeek-V3"])
+def test_the_cache_grows_with_sequences_positions_and_bytes(name):
+    held = released_cache_bytes(RELEASED[name], 1, 1)
     assert released_cache_bytes(RELEASED[name], 3, 5) == 15 * held
     assert released_cache_bytes(RELEASED[name], 1, 1, dtype="float32") == 2 * held
+
+
+@pytest.mark.parametrize("name", ["GPT-2", "Llama 2 70B"])
+def test_a_token_pays_for_each_position_that_it_attends_to(name):
+    model = RELEASED[name]
+    sequence = model_flops(model.config, model.kind, 1, 13).total
+    assert 13 * released_token_flops(model, t=13) == sequence
+
+
+def test_a_head_of_latent_attention_multiplies_a_wider_key_than_value():
+    model = Released(config=SMALL, latent=Latent(d_query=5, d_c=7, d_rope=2, d_k=3))
+    pairs = released_token_flops(model, t=11) - released_token_flops(model)
+    assert pairs == 3 * 4 * 11 * (2 * (3 + 2) + 2 * 3)
+
+
+def test_a_served_weight_takes_its_bits_and_a_trained_one_16_bytes():
+    model, n = RELEASED["Llama 3 8B"], 8_030_261_248
+    for bits in (16, 8, 4):
+        assert released_memory(model, bits=bits, t=5) == Memory(n * bits // 8, cache=5 * 2**17)
+    assert released_memory(model).cache == 0
+    trained = released_memory(model, training=True)
+    assert trained == Memory(2 * n, gradients=2 * n, optimizer=12 * n)
+    assert trained.total == 16 * n
 
 
 @pytest.mark.parametrize(
@@ -88,6 +139,12 @@ def test_a_token_in_the_cache_takes_its_bytes(name, held):
         ),
         (lambda: released_cache_bytes(RELEASED["BERT base"], 1, 1), "an encoder has no cache: got kind="),
         (lambda: released_cache_bytes(RELEASED["DeepSeek-V3"], 1, 0), "t is a whole number, at least 1"),
+        (lambda: released_token_flops(RELEASED["GPT-2"], t=-1), "t is a whole number, at least 0"),
+        (lambda: released_memory(RELEASED["GPT-2"], bits=3), "a weight has 16, 8 or 4 bits: got bits=3"),
+        (lambda: released_memory(RELEASED["GPT-2"], t=-1), "t is a whole number, at least 0"),
+        (lambda: released_memory(RELEASED["BERT base"], t=1), "an encoder has no cache"),
+        (lambda: released_memory(RELEASED["GPT-2"], t=1, training=True), "16 bits and no cache: got bits=16 and t=1"),
+        (lambda: released_memory(RELEASED["GPT-2"], bits=8, training=True), "16 bits and no cache: got bits=8 and"),
     ],
 )
 def test_what_is_no_released_model_is_refused(make, message):
