@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from companion.book.table import as_html, as_text
+
 MEASURED = "application/vnd.companion.measured+json"
 """The type of the entry of an output that holds the values and their tolerances."""
 _WORDS = {math.inf: "∞", -math.inf: "−∞"}
@@ -24,26 +26,13 @@ class Measured:
 
     def __repr__(self) -> str:
         """Write the table in plain text, each column as wide as its widest entry."""
-        table = _table(self.data)
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = (
-            "  ".join(cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in enumerate(cells))
-            for cells in (list(zip(row, widths, strict=True)) for row in table)
-        )
-        return "\n".join([*(line.rstrip() for line in lines), note(self.data)])
+        return f"{as_text(_table(self.data))}\n{note(self.data)}"
 
     def bundle(self) -> dict:
         """Give the data of the output: for Jupyter and the site, for plain text, and for the comparison."""
-        table = [[escape(cell) for cell in row] for row in _table(self.data)]
-        head = table.pop(0) if _heads(self.data) else []
-        lines = ["<tr><td></td>" + "".join(f'<th scope="col">{cell}</th>' for cell in head[1:]) + "</tr>"]
-        body = [
-            f'<tr><th scope="row">{row[0]}</th>' + "".join(f"<td>{x}</td>" for x in row[1:]) + "</tr>" for row in table
-        ]
-        html = ['<table class="measured">']
-        html += ["<thead>", *lines, "</thead>"] if head else []
-        html += ["<tbody>", *body, "</tbody>", "</table>", f'<p class="measured-note">{escape(note(self.data))}</p>']
-        return {MEASURED: self.data, "text/html": "\n".join(html), "text/plain": repr(self)}
+        shown = as_html(_table(self.data), head=bool(_heads(self.data)))
+        shown += f'\n<p class="measured-note">{escape(note(self.data))}</p>'
+        return {MEASURED: self.data, "text/html": shown, "text/plain": repr(self)}
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict:
         return self.bundle()
