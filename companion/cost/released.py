@@ -1,7 +1,8 @@
 """Models as they were released, with what a plain config lacks: experts, latent attention, BERT's pooler.
 
-Sizes are those of the reports that each entry names, and of the configuration file that came with the weights. The
-tests hold the parameters against ``transformers``, which builds each model from the same sizes without its weights.
+Made for this book. Sizes are those of the reports that each entry names, and of the configuration file that came with
+the weights. The tests hold the parameters against ``transformers``, which builds each model from the same sizes without
+its weights.
 
 Chapter: book/interview.
 """
