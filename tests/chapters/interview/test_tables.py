@@ -1,0 +1,60 @@
+"""The tables of released models: that each entry is what its column says."""
+
+import pytest
+
+from companion.book import Table
+from companion.chapters.interview import tables
+from companion.cost import RELEASED, released_cache_bytes, released_parameters, released_token_flops
+
+
+def read(entry):
+    """The number that an entry shows."""
+    units = {"K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12}
+    return float(entry.rstrip("KMBGT").replace(",", "")) * units.get(entry[-1], 1)
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_the_parts_are_those_of_the_model_and_their_sum_is_exact(name):
+    row, parts = tables.parameters()[name], released_parameters(RELEASED[name])
+    assert row["all"] == f"{parts.total:,}"
+    shown = [read(row[column]) for column in ("embedding", "attention", "feed-forward", "norms")]
+    assert shown == pytest.approx([parts.embedding, parts.attention, parts.feed_forward, parts.norms], rel=0.005)
+    head = 0 if row["head"] == "tied" else read(row["head"])
+    assert head == pytest.approx(parts.output, rel=0.005)
+    assert read(row["active"]) == pytest.approx(released_parameters(RELEASED[name], active=True).total, rel=0.005)
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_a_token_costs_what_the_package_counts(name):
+    row, model = tables.costs(t=8192)[name], RELEASED[name]
+    assert [*row] == ["cache, bytes", "8,192 tokens", "forward, FLOPs", "training, FLOPs"]
+    flops = released_token_flops(model)
+    assert [read(row[c]) for c in ("forward, FLOPs", "training, FLOPs")] == pytest.approx([flops, 3 * flops], rel=0.005)
+    if name == "BERT base":
+        assert row["cache, bytes"] == row["8,192 tokens"] == "–"
+        return
+    assert row["cache, bytes"] == f"{released_cache_bytes(model, 1, 1):,}"
+    whole = f"{8192 * released_cache_bytes(model, 1, 1) / 1e9:.2f} GB"
+    assert row["8,192 tokens"] == ("–" if name.startswith("GPT-2") else whole)
+
+
+def test_the_sizes_say_who_shares_heads_and_who_has_experts():
+    assert Table(tables.sizes(["GPT-2", "Llama 3 8B", "Mixtral 8x7B", "DeepSeek-V3"])).lines == [
+        ["", "layers", "width", "heads", "KV heads", "FFN", "experts, used", "vocabulary"],
+        ["GPT-2", "12", "768", "12", "12", "3,072", "–", "50,257"],
+        ["Llama 3 8B", "32", "4,096", "32", "8", "14,336", "–", "128,256"],
+        ["Mixtral 8x7B", "32", "4,096", "32", "8", "14,336", "8, 2", "32,000"],
+        ["DeepSeek-V3", "61", "7,168", "128", "latent, 512 + 64", "2,048", "256 + 1, 8 + 1", "129,280"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(1000, "1.00K"), (999_499, "999K"), (999_500, "1.00M"), (10**12, "1.00T")]
+)
+def test_a_short_number_has_three_digits(number, text):
+    assert tables.short(number) == text
+
+
+def test_a_number_that_is_short_already_is_refused():
+    with pytest.raises(ValueError, match=r"shortened from 1,000 on: got 999\. Write it"):
+        tables.short(999)
