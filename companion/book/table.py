@@ -34,7 +34,7 @@ class Table:
         return as_text(self.lines)
 
     def _repr_html_(self) -> str:
-        return as_html(self.lines)
+        return as_html(self.lines, kind="measured computed")
 
 
 def as_text(lines: Sequence[Sequence[str]]) -> str:
@@ -47,11 +47,11 @@ def as_text(lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in padded)
 
 
-def as_html(lines: Sequence[Sequence[str]], head: bool = True) -> str:
-    """Write lines of cells as a table; the first cell of a line names it, and the first line names the columns."""
+def as_html(lines: Sequence[Sequence[str]], head: bool = True, kind: str = "measured") -> str:
+    """Write lines of cells as a table of a kind; their first cells name them, and the first line names the columns."""
     names, *table = [[escape(cell) for cell in line] for line in (lines if head else [[], *lines])]
     top = "".join(f'<th scope="col">{cell}</th>' for cell in names[1:])
     top = ["<thead>", f"<tr><td></td>{top}</tr>", "</thead>"] if head else []
     cells = (f'<th scope="row">{line[0]}</th>' + "".join(f"<td>{cell}</td>" for cell in line[1:]) for line in table)
     body = [f"<tr>{line}</tr>" for line in cells]
-    return "\n".join(['<table class="measured">', *top, "<tbody>", *body, "</tbody>", "</table>"])
+    return "\n".join([f'<table class="{kind}">', *top, "<tbody>", *body, "</tbody>", "</table>"])

@@ -19,6 +19,7 @@ def test_a_table_in_text_has_columns_as_wide_as_their_widest_cell():
 
 def test_a_table_on_the_site_names_rows_and_columns():
     html = Table(ROWS)._repr_html_()
+    assert html.startswith('<table class="measured computed">')
     assert re.findall(r'<th scope="(col|row)">([^<]*)</th>', html) == [
         ("col", "layers"),
         ("col", "a &lt; b"),

@@ -53,9 +53,7 @@ def sizes(names: Iterable[str] = RELEASED) -> Rows:
             "layers": f"{config.n_layers}",
             "width": f"{config.d_model:,}",
             "heads": f"{config.n_heads}",
-            "KV heads": f"latent, {latent.d_c} + {latent.d_rope}"
-            if latent
-            else f"{config.n_kv_heads or config.n_heads}",
+            "KV heads": "latent" if latent else f"{config.n_kv_heads or config.n_heads}",
             "FFN": f"{experts.d_ff if experts else config.d_ff:,}",
             "experts, used": used,
             "vocabulary": f"{config.vocab:,}",
@@ -64,7 +62,7 @@ def sizes(names: Iterable[str] = RELEASED) -> Rows:
 
 
 def parameters(names: Iterable[str] = RELEASED) -> Rows:
-    """List the parameters of each part, all of them, and those that one token passes.
+    """List all parameters, those that one token passes, and those of each part.
 
     Args:
         names: of the models.
@@ -75,9 +73,10 @@ def parameters(names: Iterable[str] = RELEASED) -> Rows:
     rows = {}
     for name in names:
         stored = released_parameters(RELEASED[name])
-        rows[name] = {column: short(getattr(stored, part)) for part, column in _PARTS.items()}
-        rows[name] |= {"head": short(stored.output) if stored.output else "tied", "all": f"{stored.total:,}"}
-        rows[name]["active"] = short(released_parameters(RELEASED[name], active=True).total)
+        active = released_parameters(RELEASED[name], active=True)
+        rows[name] = {"all": f"{stored.total:,}", "active": short(active.total)}
+        rows[name] |= {column: short(getattr(stored, part)) for part, column in _PARTS.items()}
+        rows[name]["head"] = short(stored.output) if stored.output else "tied"
     return rows
 
 

@@ -44,7 +44,7 @@ def test_the_sizes_say_who_shares_heads_and_who_has_experts():
         ["GPT-2", "12", "768", "12", "12", "3,072", "–", "50,257"],
         ["Llama 3 8B", "32", "4,096", "32", "8", "14,336", "–", "128,256"],
         ["Mixtral 8x7B", "32", "4,096", "32", "8", "14,336", "8, 2", "32,000"],
-        ["DeepSeek-V3", "61", "7,168", "128", "latent, 512 + 64", "2,048", "256 + 1, 8 + 1", "129,280"],
+        ["DeepSeek-V3", "61", "7,168", "128", "latent", "2,048", "256 + 1, 8 + 1", "129,280"],
     ]
 
 
@@ -58,3 +58,13 @@ def test_a_short_number_has_three_digits(number, text):
 def test_a_number_that_is_short_already_is_refused():
     with pytest.raises(ValueError, match=r"shortened from 1,000 on: got 999\. Write it"):
         tables.short(999)
+
+
+def test_two_shortcuts_are_within_eight_percent_for_dense_decoders():
+    dense = [m for m in RELEASED.values() if m.kind == "decoder-only" and not m.experts]
+    assert len(dense) == 7
+    for model in dense:
+        config, n = model.config, released_parameters(model).total
+        guess = 12 * config.n_layers * config.d_model**2 + (2 - config.tied) * config.vocab * config.d_model
+        assert guess == pytest.approx(n, rel=0.08)
+        assert 2 * n == pytest.approx(released_token_flops(model), rel=0.08)
