@@ -60,8 +60,7 @@ class SmallBook:
         names = ["myst_nb", "sphinxcontrib.bibtex", *(f"companion.book.site.{part}" for part in site)]
         listed = [name for name in texts if name.endswith((".ipynb", ".md")) and name != "book/index.md"]
         self.write("book/assets/.keep", "")
-        renderer = 'html_math_renderer = "book"\n' if "mathjax" in site else ""
-        self.write("conf.py", CONFIG.format(extensions=names) + renderer)
+        self.write("conf.py", CONFIG.format(extensions=names))
         self.write("_toc.yml", contents(*listed))
         self.write("book/references.bib", SOURCE)
         for name, text in texts.items():

@@ -82,7 +82,7 @@ It asks.
 ```
 """
 CARDS = "# Cards\n\n{card-count}`cards`, {card-count}`questions`, {card-count}`follow-ups`.\n\n```{card-files}\n```\n"
-PARTS = ("questions_page", "live_lab", "mock_page", "cards_page")
+PARTS = ("mathjax", "questions_page", "live_lab", "mock_page", "cards_page")
 INDEX = "# Home\n\n```{toctree}\none/index\nlab/index\ncards\nrefs\n```\n"
 
 

@@ -123,14 +123,16 @@ class Renderer:
 
     def inline(self, page: HTML5Translator, node: nodes.math) -> None:
         """Write a formula within a line."""
-        start = page.starttag(node, "span", "", CLASS="math notranslate nohighlight", **{"data-tex": node.astext()})
+        start = page.starttag(
+            node, "span", "", CLASS="math notranslate nohighlight", **{"data-tex": node.astext().strip()}
+        )
         page.body.append(f"{start}{self._set(node)}</span>")
         raise nodes.SkipNode
 
     def displayed(self, page: HTML5Translator, node: nodes.math_block) -> None:
         """Write a formula on a line of its own, with its number."""
         page.body.append(
-            page.starttag(node, "div", CLASS="math notranslate nohighlight", **{"data-tex": node.astext()})
+            page.starttag(node, "div", CLASS="math notranslate nohighlight", **{"data-tex": node.astext().strip()})
         )
         if node.get("number"):
             page.body.append(f'<span class="eqno">({get_node_equation_number(page, node)})')
