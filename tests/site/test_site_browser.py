@@ -47,8 +47,10 @@ MEASURE = """() => {
     errors: document.querySelectorAll("mjx-merror, .light-widget[data-ready='failed']").length,
   };
 }"""
-UNFOLD = """() => {
+UNFOLD = """async () => {
   for (const fold of document.querySelectorAll(".bd-article details")) fold.open = true;
+  document.body.getBoundingClientRect(); // laid out, so that letters of formulas that were folded are asked for
+  await document.fonts.ready; // with them the formulas get their true width
   dispatchEvent(new Event("resize")); // upon which the scripts look for boxes that scroll
 }"""
 
