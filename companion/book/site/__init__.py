@@ -21,6 +21,7 @@ PARTS = (
     "cards_page",
     "progress_page",
     "formulas_page",
+    "lean_styles",
 )
 
 
