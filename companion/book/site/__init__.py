@@ -12,6 +12,7 @@ PARTS = (
     "quiz_page",
     "explorers",
     "pictures",
+    "tables",
     "source_pages",
     "live_lab",
     "mock_page",
