@@ -179,13 +179,14 @@ def test_a_box_that_goes_on_to_the_right_fades_out_until_its_end(page: object, s
 
 def test_on_a_phone_a_table_of_prose_is_a_list(page: object, server: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{server}/book/notation.html")
+    page.goto(f"{server}/book/attention/masks.html")
     table = page.locator("table.prose-table").first
     assert table.evaluate("(e) => e.scrollWidth <= e.closest('.pst-scrollable-table-container').clientWidth")
     cell = table.locator("tbody td").nth(1)
     label = cell.evaluate("(e) => getComputedStyle(e, '::before').content.slice(1, -1)")
     assert label == table.locator("thead th").nth(1).evaluate("(e) => e.textContent.trim()")
     assert cell.evaluate("(e) => e.getBoundingClientRect().width > 300")
+    assert table.locator("caption").evaluate("(e) => e.getBoundingClientRect().width > 300")
     page.set_viewport_size({"width": 1440, "height": 900})
     assert table.evaluate("(e) => getComputedStyle(e).display") == "table"
 
