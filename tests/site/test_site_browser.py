@@ -165,6 +165,32 @@ def test_the_keyboard_reaches_every_box_that_scrolls(visits: dict, theme: str, w
     assert not each(visits, theme, lambda visit: visit.shown[width]["unreached"])
 
 
+def test_a_box_that_goes_on_to_the_right_fades_out_until_its_end(page: object, server: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/book/attention/why-divide-by-the-root.html")
+    page.wait_for_selector(".bd-article pre.more")
+    boxes = "() => [...document.querySelectorAll('.bd-article pre')].filter((e) => e.scrollWidth > e.clientWidth + 2)"
+    fades = "(e) => getComputedStyle(e).maskImage.startsWith('linear-gradient')"
+    assert page.evaluate(f"() => ({boxes})().length > 1 && ({boxes})().every({fades})")
+    page.eval_on_selector(".bd-article pre.more", "(e) => { e.id = 'moved'; e.scrollLeft = e.scrollWidth; }")
+    page.wait_for_selector("#moved:not(.more)")
+    assert page.evaluate(f"() => ({boxes})().filter({fades}).length === ({boxes})().length - 1")
+
+
+def test_on_a_phone_a_table_of_prose_is_a_list(page: object, server: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/book/attention/masks.html")
+    table = page.locator("table.prose-table").first
+    assert table.evaluate("(e) => e.scrollWidth <= e.closest('.pst-scrollable-table-container').clientWidth")
+    cell = table.locator("tbody td").nth(1)
+    label = cell.evaluate("(e) => getComputedStyle(e, '::before').content.slice(1, -1)")
+    assert label == table.locator("thead th").nth(1).evaluate("(e) => e.textContent.trim()")
+    assert cell.evaluate("(e) => e.getBoundingClientRect().width > 300")
+    assert table.locator("caption").evaluate("(e) => e.getBoundingClientRect().width > 300")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    assert table.evaluate("(e) => getComputedStyle(e).display") == "table"
+
+
 def test_formulas_are_set_and_explorers_drawn(visits: dict, theme: str) -> None:
     assert not each(visits, theme, lambda visit: sum(s["unset"] + s["errors"] for s in visit.shown.values()))
     assert all(shown["formulas"] > 10 for shown in visits[theme, "book/notation.html"].shown.values())

@@ -11,11 +11,13 @@
   // The theme looks at code and tables only, and not again when a fold opens. First read all, then write: each
   // reading after a writing would lay the page out again.
   const BOXES = ".bd-article :is(pre, .output, figure, .pst-scrollable-table-container, mjx-container[display='true'])";
+  const goes_on = (box) => box.scrollWidth - box.clientWidth - box.scrollLeft > 2;
   const reach = () => {
     const boxes = [...document.querySelectorAll(BOXES)];
     const scroll = boxes.map(
       (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible",
     );
+    const more = boxes.map(goes_on);
     // The theme cuts a formula in a line off where it is wider than the line; one that is cut may scroll.
     const formulas = [...document.querySelectorAll(".bd-article span.math:has(mjx-math)")];
     const width = (e) => e.getBoundingClientRect().width;
@@ -23,6 +25,7 @@
     boxes.forEach((box, i) => {
       if (scroll[i]) box.setAttribute("tabindex", "0");
       else box.removeAttribute("tabindex");
+      box.classList.toggle("more", scroll[i] && more[i]);
     });
     formulas.forEach((formula, i) => {
       formula.classList.toggle("math-wide", cut[i]);
@@ -87,6 +90,15 @@
     waiting = setTimeout(reach, 400);
   }; // the theme does it after 300
   addEventListener("resize", soon);
+  // A box that goes on to the right fades out there (phone.css), until its end is reached. Scrolling does not bubble.
+  document.addEventListener(
+    "scroll",
+    ({ target }) => {
+      if (target instanceof Element && target.matches(BOXES) && target.hasAttribute("tabindex"))
+        target.classList.toggle("more", goes_on(target));
+    },
+    { capture: true, passive: true },
+  );
   addEventListener("load", reach);
   document.fonts.addEventListener("loadingdone", reach); // formulas are wider in their own letters
   document.addEventListener("toggle", soon, true);

@@ -14,6 +14,7 @@ PARTS = (
     "pictures",
     "book_map",
     "sharing",
+    "tables",
     "source_pages",
     "live_lab",
     "mock_page",
