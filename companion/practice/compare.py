@@ -121,7 +121,8 @@ def _factor(got: Tensor, want: Tensor, allowed: float) -> str:
         return ""
     if math.isclose(factor, -1.0, rel_tol=1e-4):
         return " Every entry has the opposite sign."
-    return f" Every entry is {factor:.4g} times what is expected."
+    times = f"{factor:.4g}"
+    return "" if times == "1" else f" Every entry is {times} times what is expected."
 
 
 def _kind(thing: object) -> str:

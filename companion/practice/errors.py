@@ -34,6 +34,16 @@ MEANINGS: tuple[tuple[str, str], ...] = (
         "Over an axis `{0}` returns two tensors, the values and where they stood. The first is in `.values`.",
     ),
     (
+        r"^view size is not compatible with input tensor's size and stride",
+        "`view` cannot merge these axes, because their entries do not lie next to one another in memory, as after a "
+        "`transpose`. `reshape` copies them where it must. First check that the axes are in the order you mean.",
+    ),
+    (
+        r"^shape '\[([-\d, ]+)\]' is invalid for input of size (\d+)",
+        "A new shape must hold the same number of entries: the tensor has {1}, which ({0}) does not hold; -1 stands "
+        "for the size that is left. Which axis is missing, or has another size?",
+    ),
+    (
         r"Boolean value of Tensor with more than one value is ambiguous",
         "Python asks a whole tensor for one True or False, as `if`, `and`, `or`, `not` and the built-in `max` do, and "
         "it holds many entries. Whether there is a mask at all is `mask is not None`; entry by entry there are `&`, "

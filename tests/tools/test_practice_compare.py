@@ -34,6 +34,12 @@ def test_what_differs_is_said(answer, message):
     assert re.search(message, one_line(refused(toy(), answer)))
 
 
+def test_a_factor_that_rounds_to_one_is_not_said():
+    found = one_line(refused(toy(), lambda x: 2.0002 * x))
+    assert "the largest difference is" in found
+    assert "times what is expected" not in found
+
+
 @pytest.mark.parametrize(
     ("got", "want", "found"),
     [

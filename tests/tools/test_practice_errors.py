@@ -26,6 +26,8 @@ ERRORS = [
     (lambda: BATCH @ BATCH, "so the two have one size: here they are 7 and 5."),
     (lambda: torch.bmm(BATCH.mT, BATCH[:1]), None),  # the batches differ, and no transpose helps
     (lambda: SCORES - SCORES.sum(-1), "here 7 meets 5. A sum or a maximum over an axis removes it"),
+    (lambda: torch.zeros(2, 3, 4).transpose(1, 2).view(2, 12), "`view` cannot merge these axes, because"),
+    (lambda: torch.zeros(2, 6).view(5, -1), "the tensor has 12, which (5, -1) does not hold"),
     (lambda: SCORES - SCORES.max(-1, keepdim=True), "`max` returns two tensors, the values and where they stood."),
     (lambda: SCORES.min(-1).exp(), "`min` returns two tensors, the values and where they stood."),
     (lambda: torch.exp(SCORES.max(-1)), "`max` returns two tensors"),
@@ -54,7 +56,7 @@ ERRORS = [
     (lambda: not_set_anywhere, "The name `not_set_anywhere` has no value"),  # noqa: F821
     (lambda: [][3], None),
     (lambda: 1 / 0, None),
-    (lambda: SCORES.reshape(3, 3), None),
+    (lambda: SCORES.reshape(3, 3), "which (3, 3) does not hold"),
 ]
 
 
