@@ -8,7 +8,8 @@ sheets are left as they are.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import tinycss2
@@ -25,10 +26,11 @@ SHEETS = (
 UNUSED = ("scripts/fontawesome.js",)
 """Which no page loads: ``templates/layout.html`` takes it out, and ``book.css`` draws the icons."""
 _CLASSES, _WORD = re.compile(r'\sclass="([^"]*)"'), re.compile(r"[A-Za-z_][\w-]*")
+_SCRIPTS = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
 _NESTED = {"media", "supports", "layer", "container"}
 
 
-def used_names(pages: Iterable[str], scripts: Iterable[str]) -> tuple[set[str], tuple[str, ...]]:
+def used_names(pages: Collection[str], scripts: Iterable[str]) -> tuple[set[str], tuple[str, ...]]:
     """Collect the classes that an element may have.
 
     Args:
@@ -39,7 +41,8 @@ def used_names(pages: Iterable[str], scripts: Iterable[str]) -> tuple[set[str], 
         Names, and beginnings of names that scripts put together.
     """
     names = {name for page in pages for found in _CLASSES.findall(page) for name in found.split()}
-    words = {word for script in scripts for word in _WORD.findall(script)}
+    inline = (script for page in pages for script in _SCRIPTS.findall(page))
+    words = {word for script in chain(scripts, inline) for word in _WORD.findall(script)}
     return names | words, tuple(sorted(word for word in words if word.endswith("-") and len(word) > 3))
 
 
