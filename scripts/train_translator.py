@@ -1,4 +1,4 @@
-"""Train the book's translator, keep it in eight bits, and measure what the rounding and each switch do to it.
+"""Train the book's translator, keep it in eight bits, and measure what it does.
 
     .venv/bin/python -m scripts.train_translator
 
@@ -25,7 +25,8 @@ def rows(trained: Transformer) -> list[Row]:
         trained: the model before the rounding.
 
     Returns:
-        One row each, the percentage of the sentences in which every word is right.
+        One row each, the percentage of the sentences in which every word is right; and for each head of
+        cross-attention and kind of word, how often it looks where the grammar points.
     """
     found = [Row(NAME, "%", [translator.percent_right(trained)], {"weights": "float32", "left out": "none"})]
     model, _ = translator.load()
@@ -33,6 +34,8 @@ def rows(trained: Transformer) -> list[Row]:
         with translator.switched(model, **change):
             right = translator.percent_right(model)
         found.append(Row(NAME, "%", [right], {"weights": "int8", "left out": name}))
+    for (kind, layer, head), percent in translator.looks(model).items():
+        found.append(Row("looks at its source", "%", [percent], {"predicts": kind, "layer": layer, "head": head}))
     return found
 
 

@@ -8,6 +8,7 @@ float32, and under ``about`` what a reader of the file must know besides.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
@@ -25,6 +26,7 @@ from companion import interpret, tasks
 from companion.config import ModelConfig, toy
 from companion.norm import LayerNorm
 from companion.quantise import dequantise, quantise
+from companion.tasks import lexicon
 from companion.training import Batches, Trainer, cosine_schedule, pairs_batch, seq2seq_loss
 from companion.transformer import Transformer
 
@@ -201,3 +203,61 @@ def percent_right(model: Transformer) -> float:
     """Translate the unseen sentences; return the percentage in which every word is right."""
     english, chinese = zip(*sentences()[1], strict=True)
     return 100 * tasks.exact_match(translations(model, english, words()), chinese)
+
+
+def kinds() -> dict[str, set[str]]:
+    """Sort Chinese words of the grammar by what they are, for :func:`looks`."""
+    nouns = [*lexicon.THINGS.values(), *lexicon.ANIMALS.values()]
+    return {
+        "noun": {noun for _, noun, _ in nouns},
+        "classifier": {classifier for classifier, _, _ in nouns},
+        "adjective": {word for _, _, adjectives in nouns for word in adjectives.values()},
+        "verb": {entry[1] for entry in lexicon.EVENTS.values()} | {entry[0] for entry in lexicon.STATES.values()},
+        "place": {place.split()[1].partition("=")[0] for place in lexicon.PLACES.values()},
+        "time": {"昨天", "昨晚", "今晚", "明天"},
+    }
+
+
+@torch.no_grad()
+def looks(model: Transformer) -> dict[tuple[str, str, int], float]:
+    """Count where the heads of cross-attention look while a right translation of an unseen sentence is read.
+
+    Args:
+        model: an encoder and a decoder.
+
+    Returns:
+        For each kind of word, layer and head, the percentage of the steps that predict such a word in which the
+        largest weight falls on an English word that it translates; for a classifier, on its noun.
+    """
+    links = tasks.english_chinese_links(TRAIN, UNSEEN, seed=0)[1]
+    number = {word: i for i, word in enumerate(words())}
+    start = number[tasks.START]
+    hits, steps = Counter(), Counter()
+    with interpret.record_attention(model) as weights:
+        for (english, chinese), link in zip(sentences()[1], links, strict=True):
+            rows = [number[w] for w in english], [start, *(number[w] for w in chinese)]
+            model(*(torch.tensor([row]) for row in rows))
+            best = {name: found[0].argmax(-1) for name, found in weights.items() if "cross" in name}
+            for kind, step, goal in _goals(chinese, link):
+                steps[kind] += 1
+                for name, places in best.items():
+                    hits.update((kind, name, head) for head, at in enumerate(places[:, step].tolist()) if at in goal)
+    heads = [(name, head) for name, layer in interpret.attention_layers(model).items() for head in range(layer.n_heads)]
+    return {
+        (kind, name, head): 100 * hits[kind, name, head] / steps[kind]
+        for kind in kinds()
+        for name, head in heads
+        if "cross" in name
+    }
+
+
+def _goals(chinese: Sequence[str], links: Sequence[tuple[int, ...]]) -> Iterator[tuple[str, int, tuple[int, ...]]]:
+    """Give the kind of each word, its step, and the English words at which a look is a hit."""
+    groups = kinds()
+    for i, word in enumerate(chinese):
+        if word in groups["classifier"] and not links[i]:
+            noun = next((links[j] for j in range(i, len(chinese)) if chinese[j] in groups["noun"]), None)
+            if noun:
+                yield "classifier", i, noun
+        elif links[i]:
+            yield from ((kind, i, links[i]) for kind in groups if kind != "classifier" and word in groups[kind])

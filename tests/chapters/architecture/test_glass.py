@@ -172,6 +172,27 @@ def test_the_released_weights_translate_as_was_measured(released):
     assert translator.percent_right(released[0]) == pytest.approx(rows["none"], abs=0.41)  # two sentences
 
 
+def test_a_head_looks_where_it_was_measured_to_look(released):
+    found = translator.looks(released[0])
+    rows = {tuple(row.settings.values()): row.value for row in results("translator", "looks at its source")}
+    assert found == pytest.approx(rows, abs=1.0)
+    last = "decoder.layers.1.cross_attention"
+    assert found["noun", last, 1] > 95
+    assert found["classifier", last, 1] > 60
+    assert found["classifier", last, 1] < found["noun", last, 1]
+
+
+def test_a_classifier_is_sent_to_its_noun_and_a_word_to_what_it_translates():
+    """By hand: two new chairs, at home."""
+    chinese, links = ["在", "家", "两", "把", "新", "椅子"], [(3,), (4,), (0,), (), (1,), (2,)]
+    assert list(translator._goals(chinese, links)) == [
+        ("place", 1, (4,)),
+        ("classifier", 3, (2,)),
+        ("adjective", 4, (1,)),
+        ("noun", 5, (2,)),
+    ]
+
+
 def test_the_same_weights_give_the_same_bytes_and_come_back_rounded(tmp_path):
     model = Transformer(toy(11, n_heads=2), seed=3).eval()
     assert translator.packed(model, {"words": ["a"]}) == translator.packed(model, {"words": ["a"]})
