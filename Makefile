@@ -2,6 +2,7 @@
 #
 #   PYTHON=/path/to/python3.11     the Python that makes .venv (3.11, 3.12 or 3.13)
 #   REPOSITORY=owner/name          gives the pages launch buttons that point to this repository
+#   ADDRESS=https://...            where the site will stand: gives shared links a picture, and the site a sitemap
 #   TORCH_INDEX=address            the index that torch's wheel comes from
 #   NEWEST=1                       install the newest packages instead of those in constraints.txt
 
@@ -13,14 +14,14 @@ ifneq ($(origin NAME),command line)
 NAME :=
 endif
 PORT ?= 8000
-export PYTHON REPOSITORY TORCH_INDEX NEWEST BROWSER
+export PYTHON REPOSITORY ADDRESS TORCH_INDEX NEWEST BROWSER
 
 # Install a stage, `site` or `run`, unless it is there, and run the environment's Python with what follows; or stop
 # with one sentence.
 environment = python=$$(sh scripts/find_python.sh) && "$$python" -m scripts.environment
 
 help:
-	@echo 'make book                build the site into _build/html  [EXECUTE=1 runs every notebook first] [REPOSITORY=owner/name]'
+	@echo 'make book                build the site into _build/html  [EXECUTE=1 runs every notebook first] [REPOSITORY=owner/name] [ADDRESS=https://...]'
 	@echo 'make check               style, pairs of source and notebook, tests of what changed, in 90 s  [BASE=commit]'
 	@echo 'make test                run every check  [TORCH_INDEX=address] [BROWSER=none] [NEWEST=1]'
 	@echo 'make new                 write the files of something new  WHAT=chapter|page|explorer|exercise|question NAME=attention/row-sums'

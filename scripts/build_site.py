@@ -2,7 +2,8 @@
 
     .venv/bin/python -m scripts.build_site
 
-Environment: ``REPOSITORY=owner/name`` gives pages their launch and repository buttons.
+Environment: ``REPOSITORY=owner/name`` gives pages their launch and repository buttons. ``ADDRESS=https://...``, where
+the site will stand, gives them canonical links and a picture for shared links, and the site its sitemap.
 """
 
 import hashlib
@@ -45,17 +46,18 @@ def digest(*roots: Path) -> str:
     return total.hexdigest()
 
 
-def state(repository: str) -> dict[str, str]:
+def state(repository: str, address: str) -> dict[str, str]:
     """Say what the built site depends on, and what it is now, so that a page changed by hand is built again."""
     return {
         "repository": repository,
+        "address": address,
         "inputs": digest(*(ROOT / name for name in INPUTS)),
         "site": digest(HTML),
     }
 
 
-def build(repository: str = "") -> str:
-    """Build the site if an input, the repository's address or the built site itself has changed.
+def build(repository: str = "", address: str = "") -> str:
+    """Build the site if an input, one of the two addresses or the built site itself has changed.
 
     Returns:
         ``built`` or ``nothing has changed``.
@@ -65,14 +67,14 @@ def build(repository: str = "") -> str:
     """
     if repository and not _ADDRESS.fullmatch(repository):
         raise Refusal(f"REPOSITORY={repository} is no address of a repository: write it as REPOSITORY=owner/name.")
-    if STAMP.exists() and json.loads(STAMP.read_text("utf-8")) == state(repository):
+    if STAMP.exists() and json.loads(STAMP.read_text("utf-8")) == state(repository, address):
         return "nothing has changed"
     STAMP.unlink(missing_ok=True)
     for folder in (HTML, DOCTREES):  # a build on top of an older one does not repeat the warnings of unchanged pages
         shutil.rmtree(folder, ignore_errors=True)
     start = "from jupyter_book.cli.main import main; main()"  # the script jupyter-book breaks when .venv moves
     command = [sys.executable, "-c", start, "build", ".", "-W", "-n", "--keep-going"]
-    code, output = run_logged(command, "site", {"BOOK_REPOSITORY": repository})
+    code, output = run_logged(command, "site", {"BOOK_REPOSITORY": repository, "BOOK_ADDRESS": address})
     if code or not (HTML / "index.html").exists():
         told = [
             line.replace(f"{ROOT}/", "") for line in output.splitlines() if re.search(r"WARNING|ERROR|Error:", line)
@@ -81,7 +83,7 @@ def build(repository: str = "") -> str:
             "the site has warnings or errors, listed above (all output: _build/logs/site.log).",
             details=tail("\n".join(told) or output, 20),
         )
-    STAMP.write_text(json.dumps(state(repository)), "utf-8")
+    STAMP.write_text(json.dumps(state(repository, address)), "utf-8")
     return "built"
 
 
@@ -89,7 +91,7 @@ def main() -> int:
     """Build, and say where to open the site."""
     start = time.monotonic()
     with step("Build the site") as remark:
-        remark(build(os.environ.get("REPOSITORY", "").strip()))
+        remark(build(*(os.environ.get(name, "").strip() for name in ("REPOSITORY", "ADDRESS"))))
     print(f"Done in {time.monotonic() - start:.0f} s. Open {(HTML / 'index.html').as_uri()}")
     return 0
 

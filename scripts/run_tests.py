@@ -135,7 +135,7 @@ def main() -> int:
     built = True
     try:
         with step("Build the site") as remark:
-            remark(build_site.build(os.environ.get("REPOSITORY", "").strip()))
+            remark(build_site.build(*(os.environ.get(name, "").strip() for name in ("REPOSITORY", "ADDRESS"))))
     except Refusal as refusal:  # the other checks can still say something
         print(refusal.details)
         failures, built = ["site"], False

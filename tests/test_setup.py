@@ -417,15 +417,16 @@ def test_the_site_is_built_again_when_an_input_the_address_or_a_page_changes(mon
     monkeypatch.setattr(build_site, "HTML", tmp_path / "_build" / "html")
     (tmp_path / "book" / "__pycache__").mkdir(parents=True)
     (tmp_path / "_build" / "html").mkdir(parents=True)
-    states = [build_site.state("")]
+    states = [build_site.state("", "")]
     (tmp_path / "book" / "__pycache__" / "x.pyc").write_text("a cache is no input", "utf-8")
-    assert build_site.state("") == states[0]
-    states.append(build_site.state("owner/name"))
+    assert build_site.state("", "") == states[0]
+    states.append(build_site.state("owner/name", ""))
+    states.append(build_site.state("", "https://a.example/"))
     for changed in ("book/attention.ipynb", "_config.yml", "_build/html/index.html"):
         (tmp_path / changed).write_text("new", "utf-8")
-        states.append(build_site.state(""))
+        states.append(build_site.state("", ""))
     (tmp_path / "book" / "attention.ipynb").rename(tmp_path / "book" / "masks.ipynb")
-    states.append(build_site.state(""))
+    states.append(build_site.state("", ""))
     assert len({tuple(state.items()) for state in states}) == len(states)
 
 

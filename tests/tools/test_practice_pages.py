@@ -156,6 +156,17 @@ def test_a_formula_that_mathjax_cannot_read_ends_the_build():
             mathjax.typeset([(wrong, False)])
 
 
+def test_a_formula_stays_with_the_stops_and_brackets_that_touch_it(tmp_path):
+    text = "# Home\n\nOf $n$. Then $x$, with ($y$), and $z$ alone; at the end $w$. Twice $n$. No $a$-b.\n"
+    book = SmallBook(tmp_path, ("mathjax",), {"book/index.md": text})
+    assert book.build() == (0, "")
+    page = BeautifulSoup(book.html("index"), "html.parser")
+    for formula in page.select(".math"):
+        formula.replace_with(f"${formula['data-tex']}$")
+    assert [kept.get_text() for kept in page.select("span.kept")] == ["$n$.", "$x$,", "($y$),", "$w$.", "$n$."]
+    assert text.split("\n")[2] in page.get_text()
+
+
 def test_several_equations_of_a_block_are_aligned():
     block = nodes.math_block("", "a = b\n\nc \\\\ d", nowrap=False)
     parts = r"\begin{split}c \\ d\end{split}"

@@ -14,7 +14,7 @@
   const reach = () => {
     const boxes = [...document.querySelectorAll(BOXES)];
     const scroll = boxes.map(
-      (box) => box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== "visible",
+      (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible",
     );
     // The theme cuts a formula in a line off where it is wider than the line; one that is cut may scroll.
     const formulas = [...document.querySelectorAll(".bd-article span.math:has(mjx-math)")];

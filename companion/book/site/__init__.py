@@ -12,6 +12,8 @@ PARTS = (
     "quiz_page",
     "explorers",
     "pictures",
+    "book_map",
+    "sharing",
     "source_pages",
     "live_lab",
     "mock_page",

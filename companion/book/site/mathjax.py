@@ -10,6 +10,7 @@ The files come from the PyPI package ``sphinx-mathjax-offline``, used as a data 
 
 import importlib.util
 import json
+import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,12 +22,14 @@ from sphinx.environment import BuildEnvironment
 from sphinx.environment.collectors import EnvironmentCollector
 from sphinx.errors import ExtensionError
 from sphinx.locale import _
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
 PACKAGE = "sphinx-mathjax-offline"
 SCRIPT = Path(__file__).with_suffix(".cjs")
 STYLE = "mathjax/mathjax.css"
+_OPENS, _CLOSES = re.compile(r"[(\[“‘]*\Z"), re.compile(r"[.,;:!?)\]”’]*")
 FONTS = "output/chtml/fonts/woff-v2"
 
 
@@ -103,6 +106,33 @@ def found(env: BuildEnvironment) -> dict[str, set[tuple[str, bool]]]:
     return env.book_formulas
 
 
+class KeepTogether(SphinxPostTransform):
+    """Keep a formula within a line together with the brackets and stops that touch it.
+
+    A formula is a box, and a browser may break the line on either side of a box.
+    """
+
+    default_priority = 800
+    formats = ("html",)
+
+    def run(self, **_: object) -> None:
+        """Put each such formula into an inline of class ``kept`` with what touches it."""
+        for node in [*self.document.findall(nodes.math)]:
+            beside, place = node.parent, node.parent.index(node)
+            before = beside[place - 1] if place else None
+            after = beside[place + 1] if place + 1 < len(beside) else None
+            opens = _OPENS.search(before).group() if isinstance(before, nodes.Text) else ""
+            closes = _CLOSES.match(after).group() if isinstance(after, nodes.Text) else ""
+            if not opens and not closes:
+                continue
+            if closes:  # by number, since two texts with the same words are equal
+                beside[place + 1] = nodes.Text(after[len(closes) :])
+            if opens:
+                beside[place - 1] = nodes.Text(before[: len(before) - len(opens)])
+            parts = [nodes.Text(opens), node.deepcopy(), nodes.Text(closes)]
+            beside[place] = nodes.inline("", "", *filter(None, parts), classes=["kept"])
+
+
 class Renderer:
     """Writes formulas as they were set."""
 
@@ -146,6 +176,7 @@ def setup(app: Sphinx) -> dict[str, object]:
     """Register the renderer, which takes the place of Sphinx's own."""
     renderer = Renderer()
     app.add_env_collector(Formulas)
+    app.add_post_transform(KeepTogether)
     app.add_html_math_renderer("book", (renderer.inline, None), (renderer.displayed, None))
     app.connect("env-updated", renderer.prepare)
     app.add_css_file(STYLE)

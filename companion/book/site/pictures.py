@@ -12,6 +12,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from companion.book import toc
@@ -30,14 +31,27 @@ class Show(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the picture as that cell left it."""
         page, name = self.arguments
-        path = Path(self.env.srcdir) / "book" / f"{page}.ipynb"
+        path = notebook(self.env, page)
         self.env.note_dependency(str(path))
-        for cell in json.loads(path.read_text("utf8"))["cells"] if path.exists() else ():
-            for output in cell.get("outputs", ()):
-                html = "".join(output.get("data", {}).get("text/html", ()))
-                if html.startswith(f'<div class="{CLASS}">') and f'aria-labelledby="{name}-t"' in html:
-                    return [nodes.figure("", nodes.raw("", html, format="html"))]
-        raise self.error(f"{{picture}} names a page with cells and a picture on it: got {page} and {name}.")
+        html = stored(path, name)
+        if not html:
+            raise self.error(f"{{picture}} names a page with cells and a picture on it: got {page} and {name}.")
+        return [nodes.figure("", nodes.raw("", html, format="html"))]
+
+
+def notebook(env: BuildEnvironment, page: str) -> Path:
+    """Return the file with the cells of a page."""
+    return Path(env.srcdir) / "book" / f"{page}.ipynb"
+
+
+def stored(path: Path, name: str) -> str:
+    """Return a picture as a cell of a notebook left it, or an empty text."""
+    for cell in json.loads(path.read_text("utf8"))["cells"] if path.exists() else ():
+        for output in cell.get("outputs", ()):
+            html = "".join(output.get("data", {}).get("text/html", ()))
+            if html.startswith(f'<div class="{CLASS}">') and f'aria-labelledby="{name}-t"' in html:
+                return html
+    return ""
 
 
 def on_resolved(app: Sphinx, doctree: nodes.document, docname: str) -> None:

@@ -4,13 +4,14 @@ Chapter: book/theory/what-heads-compute.
 """
 
 from functools import cache
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from companion.interpret import record_attention
+from companion.interpret import ablate, record_attention
 from companion.measure import Experiment
 from companion.multihead import MultiHeadAttention
 from companion.positional import RotaryPosition
@@ -113,7 +114,7 @@ def measure(model: AttentionOnly, count: int = 128) -> dict[str, Float[Tensor, "
     back = place[:, None] - place  # from each query to each key
     follows = ((back + 1) % piece[:, None, None] == 0) & (back >= 0)  # what comes next, in an earlier copy
     late = place >= piece[:, None]  # queries whose token is a copy
-    known = late[:, 1:] & late[:, :-1]  # next tokens that can be told
+    known = later(piece)
 
     def score(pattern: Tensor) -> Tensor:
         found = (weights * pattern[:, None, None]).sum(-1)  # (count, n_layers, n_heads, t)
@@ -127,8 +128,135 @@ def measure(model: AttentionOnly, count: int = 128) -> dict[str, Float[Tensor, "
     }
 
 
+def loss_without(model: AttentionOnly, head: int, hidden: Literal["queries", "keys", "values"]) -> float:
+    """Hide what a head of layer 1 wrote from one thing that layer 2 reads, and measure the loss in the later copies.
+
+    Elhage et al. (2021) call the three ways in which layer 2 reads a head below Q-, K- and V-composition.
+
+    Args:
+        model: of two layers.
+        head: of layer 1, counted from 0.
+        hidden: from what its output is hidden; elsewhere it stays.
+
+    Returns:
+        Nats a token.
+    """
+    tokens, piece = repeated(128, torch.Generator().manual_seed(10**6))
+    (first, second), (below, above) = model.layers, model.norms
+    with torch.no_grad():
+        x = model.embedding(tokens)
+        with ablate(model, {"layers.0": [head]}):
+            without = above(x + first(below(x), causal=True))
+        x = x + first(below(x), causal=True)
+        projection = {"queries": second.w_q, "keys": second.w_k, "values": second.w_v}[hidden]
+        hook = projection.register_forward_pre_hook(lambda *_: (without,))
+        try:
+            logits = model.output(x + second(above(x), causal=True))
+        finally:
+            hook.remove()
+        losses, known = F.cross_entropy(logits[:, :-1].mT, tokens[:, 1:], reduction="none"), later(piece)
+    return losses[known].mean().item()
+
+
+def later(piece: Int[Tensor, " count"]) -> Bool[Tensor, "count t_minus_1"]:
+    """Tell which next tokens can be told: those in the later copies, but for the first of the second copy.
+
+    Args:
+        piece: the length of each sequence's piece ``(count,)``.
+
+    Returns:
+        ``(count, 47)``.
+    """
+    late = torch.arange(LENGTH) >= piece[:, None]
+    return late[:, 1:] & late[:, :-1]
+
+
+def matched(model: AttentionOnly, head: int) -> Float[Tensor, "circuits n_heads"]:
+    """Read from the parameters alone which tokens the heads of layer 2 look for and which they write.
+
+    The circuit of queries and keys scores the key of what a head of layer 1 writes about each token, against the query
+    of each token, as if both stood at one position; that of values and output gives the logits that a head of layer 2
+    adds where it attends to a token. Elhage et al. (2021), on the QK and OV circuits.
+
+    Args:
+        model: of two layers.
+        head: of layer 1, counted from 0.
+
+    Returns:
+        ``(2, n_heads)``: the share of tokens for which the largest score belongs to the token itself, and for which the
+        largest logit does.
+    """
+    (first, second), (below, above) = model.layers, model.norms
+    with torch.no_grad():
+        low, high = below(model.embedding.weight), above(model.embedding.weight)  # (vocab, width)
+        value, out = _by_head(first.w_v.weight, 0)[head], _by_head(first.w_o.weight, 1)[:, head]
+        stored = low @ value.T @ out.T
+        query = torch.einsum("tm,hkm->htk", high, _by_head(second.w_q.weight, 0))
+        key = torch.einsum("tm,hkm->htk", stored, _by_head(second.w_k.weight, 0))
+        values = torch.einsum("tm,hkm->htk", high, _by_head(second.w_v.weight, 0))
+        written = torch.einsum("htk,mhk->htm", values, _by_head(second.w_o.weight, 1)) @ model.output.weight.T
+        found = torch.stack([(query @ key.mT), written]).argmax(-1)  # (2, n_heads, vocab)
+        return (found == torch.arange(VOCAB)).float().mean(-1)
+
+
+def loss_by_layer(model: AttentionOnly) -> list[float]:
+    """Apply the output layer to the residual stream before layer 1, after it, and so on: the logit lens.
+
+    Args:
+        model: of any number of layers.
+
+    Returns:
+        For each, the mean loss in the later copies, in nats.
+    """
+    tokens, piece = repeated(128, torch.Generator().manual_seed(10**6))
+    found = []
+    with torch.no_grad():
+        x = model.embedding(tokens)
+        for norm, layer in [*zip(model.norms, model.layers, strict=True), (None, None)]:
+            losses = F.cross_entropy(model.output(x)[:, :-1].mT, tokens[:, 1:], reduction="none")
+            found.append(losses[later(piece)].mean().item())
+            x = x if layer is None else x + layer(norm(x), causal=True)
+    return found
+
+
+def _by_head(weight: Tensor, dim: int) -> Tensor:
+    return weight.unflatten(dim, (HEADS, -1))
+
+
+def _previous_head(model: AttentionOnly) -> int:
+    return int(measure(model)["previous"][0].argmax())
+
+
+def path_loss(seed: int, hidden: str) -> float:
+    """Train a model and hide its head for the previous token from one path: :func:`loss_without`.
+
+    Args:
+        seed: of :func:`run`.
+        hidden: ``"queries"``, ``"keys"``, ``"values"``, or ``"nothing"``.
+
+    Returns:
+        Nats a token.
+    """
+    model, _ = run(2, seed)
+    return loss_without(model, _previous_head(model), hidden) if hidden != "nothing" else loss_by_layer(model)[-1]
+
+
+def matched_share(seed: int, circuit: str) -> float:
+    """Train a model and read its circuits: :func:`matched`.
+
+    Args:
+        seed: of :func:`run`.
+        circuit: ``"QK"`` or ``"OV"``.
+
+    Returns:
+        The mean share of its two heads.
+    """
+    model, _ = run(2, seed)
+    return float(matched(model, _previous_head(model))[("QK", "OV").index(circuit)].mean())
+
+
 @cache
-def run(n_layers: int, seed: int) -> dict[int, dict[str, Tensor]]:
+def run(n_layers: int, seed: int) -> tuple[AttentionOnly, dict[int, dict[str, Tensor]]]:
     """Train a model and measure it at the steps of ``NOTED``.
 
     Args:
@@ -136,7 +264,7 @@ def run(n_layers: int, seed: int) -> dict[int, dict[str, Tensor]]:
         seed: of the initial parameters and of the sequences.
 
     Returns:
-        What :func:`measure` gives, by step.
+        The model in the end, and what :func:`measure` gives, by step.
     """
     model, generator = AttentionOnly(n_layers, seed), torch.Generator().manual_seed(seed)
     adam, noted = torch.optim.Adam(model.parameters(), lr=3e-3, fused=True), {0: measure(model)}
@@ -144,7 +272,7 @@ def run(n_layers: int, seed: int) -> dict[int, dict[str, Tensor]]:
         train_step(model, adam, generator)
         if step in NOTED:
             noted[step] = measure(model)
-    return noted
+    return model, noted
 
 
 def copied_loss(seed: int, n_layers: int, step: int) -> float:
@@ -158,7 +286,7 @@ def copied_loss(seed: int, n_layers: int, step: int) -> float:
     Returns:
         Nats a token.
     """
-    return float(run(n_layers, seed)[step]["loss"])
+    return float(run(n_layers, seed)[1][step]["loss"])
 
 
 def largest_score(seed: int, n_layers: int, step: int, pattern: str) -> float:
@@ -173,7 +301,7 @@ def largest_score(seed: int, n_layers: int, step: int, pattern: str) -> float:
     Returns:
         A mean weight, between 0 and 1.
     """
-    return float(run(n_layers, seed)[step][pattern].max())
+    return float(run(n_layers, seed)[1][step][pattern].max())
 
 
 INDUCTION = [
@@ -187,5 +315,10 @@ INDUCTION = [
         for kind in ("previous", "induction")
         for step in NOTED
     ),
+    *(
+        Experiment("loss with one path hidden", "nats", path_loss, {"hidden": hidden}, "median")
+        for hidden in ("nothing", "queries", "keys", "values")
+    ),
+    *(Experiment("tokens that circuits match", "share", matched_share, {"circuit": c}, "median") for c in ("QK", "OV")),
 ]
-"""The plan: models of one and of two layers, as they learn."""
+"""The plan: models of one and of two layers, as they learn, and what connects the two layers."""

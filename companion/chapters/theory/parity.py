@@ -1,6 +1,6 @@
 """Parity and brackets by length: answered at once, or after steps that are written down.
 
-Chapter: book/theory/what-heads-compute.
+Chapter: book/theory/what-depth-limits.
 """
 
 from functools import cache

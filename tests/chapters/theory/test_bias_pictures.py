@@ -3,6 +3,7 @@
 from companion import pictures
 from companion.chapters.theory.pictures.biases import INPUTS, KERNEL
 from companion.chapters.theory.pictures.induction import TOKENS
+from companion.chapters.theory.pictures.steps import BITS
 from tests.tools.layout import read
 
 
@@ -29,3 +30,17 @@ def test_attention_reads_all_inputs_and_a_convolution_its_neighbours():
         assert arrows == INPUTS
         plain = canvas.svg().count('class="f-line f-ink"')
         assert plain == KERNEL + INPUTS + (INPUTS - 1) + 1
+
+
+def test_each_step_adds_one_bit_to_the_last_parity():
+    drawn = pictures.once_or_in_steps()
+    for canvas in (drawn.wide, drawn.narrow):
+        texts = [text for text in said(canvas) if text in ("0", "1")]
+        bits, answers = texts[: len(BITS)], texts[len(BITS) :]
+        assert bits == [str(bit) for bit in BITS]
+        assert answers[0] == str(sum(BITS) % 2)
+        parity = 0
+        for bit, (read_bit, wrote) in zip(BITS, zip(answers[1::2], answers[2::2], strict=True), strict=True):
+            parity ^= bit
+            assert (read_bit, wrote) == (str(bit), str(parity))
+        assert f"depth {2 * len(BITS)}" in said(canvas)

@@ -4,8 +4,11 @@ import pytest
 import torch
 from torch import nn
 
+from companion.attention import attention
 from companion.chapters.theory import digits, induction, languages, parity, sensitivity
-from companion.interpret import record_attention
+from companion.interpret import head_contributions, record_attention
+from companion.masks import causal
+from companion.multihead import merge_heads, split_heads
 
 
 @pytest.fixture
@@ -39,6 +42,63 @@ def test_the_scores_of_heads_equal_loops_over_the_weights():
     assert found["loss"].item() == pytest.approx(torch.stack(losses).mean().item(), abs=1e-5)
     torch.testing.assert_close(found["previous"], torch.stack(previous).mean(0))
     torch.testing.assert_close(found["induction"], torch.stack(followed).mean(0))
+
+
+def test_a_path_is_hidden_from_the_one_thing_that_reads_it():
+    """Beside a second layer by hand, whose queries, keys and values read streams of their own."""
+    model = induction.AttentionOnly(2, seed=1)
+    tokens, piece = induction.repeated(128, torch.Generator().manual_seed(10**6))
+    (first, second), (below, above) = model.layers, model.norms
+    with torch.no_grad():
+        x = model.embedding(tokens)
+        contributions = head_contributions(first, below(x), causal=True)
+        whole = x + contributions.sum((1, 3))
+        reads = {"whole": above(whole), "cut": above(whole - contributions[:, 1].sum(2))}
+        for hidden in ("queries", "keys", "values"):
+            names = ["cut" if hidden == part else "whole" for part in ("queries", "keys", "values")]
+            projections = (second.w_q, second.w_k, second.w_v)
+            q, k, v = (split_heads(project(reads[name]), 2) for project, name in zip(projections, names, strict=True))
+            q, k = (second.position.embed(part, 0) for part in (q, k))
+            merged = merge_heads(attention(q, k, v, causal(induction.LENGTH)))
+            logits = model.output(whole + second.w_o(merged))
+            losses = nn.functional.cross_entropy(logits[:, :-1].mT, tokens[:, 1:], reduction="none")
+            expected = losses[induction.later(piece)].mean().item()
+            assert induction.loss_without(model, 1, hidden) == pytest.approx(expected, abs=1e-5)
+
+
+def test_circuits_are_read_from_the_parameters():
+    """A model built by hand: head 0 of layer 1 stores its token, layer 2 looks for it and writes it."""
+    model = induction.AttentionOnly(2, seed=0)
+    width, half = induction.WIDTH, induction.WIDTH // 2
+    with torch.no_grad():
+        for norm in model.norms:
+            norm.weight.fill_(1)
+        for layer in model.layers:
+            for projection in (layer.w_q, layer.w_k, layer.w_v, layer.w_o):
+                projection.weight.copy_(torch.eye(width))
+        shares = induction.matched(model, 0)
+        low = nn.functional.layer_norm(model.embedding.weight, (width,))
+        first = low[:, :half] @ low[:, :half].T  # head 0 reads and writes the first half of the features
+        assert shares[0].tolist() == [(first.argmax(1) == torch.arange(32)).float().mean().item(), 1 / 32]
+        for head, part in enumerate((slice(half), slice(half, width))):
+            logits = low[:, part] @ model.output.weight[:, part].T
+            assert shares[1, head].item() == (logits.argmax(1) == torch.arange(32)).float().mean().item()
+
+
+def test_the_logit_lens_ends_in_the_loss_of_the_model():
+    model = induction.AttentionOnly(2, seed=0)
+    losses = induction.loss_by_layer(model)
+    assert len(losses) == 3
+    assert losses[-1] == pytest.approx(induction.measure(model)["loss"].item(), abs=1e-5)
+    tokens, piece = induction.repeated(128, torch.Generator().manual_seed(10**6))
+    with torch.no_grad():
+        logits = model.output(model.embedding(tokens))
+    found = [
+        -logits[row, i].log_softmax(-1)[tokens[row, i + 1]]
+        for row, size in enumerate(piece.tolist())
+        for i in range(size, induction.LENGTH - 1)
+    ]
+    assert losses[0] == pytest.approx(torch.stack(found).mean().item(), abs=1e-4)
 
 
 def test_parity_is_that_of_each_beginning(generator):

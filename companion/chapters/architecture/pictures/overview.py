@@ -56,7 +56,7 @@ def transformer_map(wide: bool) -> Canvas:
         "feed-forward": "Feed-forward",
         "feed-forward-sub": "each word on its own",
         "feed-forward-about": "Feed-forward network: the same two layers for each word on its own",
-        "keys-values-about": "The encoder's output gives the keys and values of every cross-attention",
+        "keys-values-about": "Keys and values: the encoder's output gives those of every cross-attention",
         "add-norm": "add & norm",
         "add-norm-about": "Add and norm: the residual connection, then LayerNorm",
         "embedding": "Embedding",

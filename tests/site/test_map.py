@@ -1,0 +1,242 @@
+"""The map in a browser, the front page in one screen, the way home, and the tags and pages for shared links."""
+
+import gzip
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.site.test_site_launch import make_book
+
+FRONT = "book/index.html"
+LIMIT = 240_000  # bytes, gzipped, of all that the front page loads; most of it is the theme's
+SHOWN = "() => document.querySelector('.map-on-show').textContent.trim().slice(0, 14)"
+ACTIVE = "() => document.activeElement.querySelector('[data-part]')?.dataset.part"
+
+
+def part(layout: str, name: str) -> str:
+    return f'svg.fig-{layout} [data-part="{name}"]'
+
+
+@pytest.mark.browser
+def test_the_first_screen_says_what_it_is_for_whom_and_where_to_start(page: object, server: str) -> None:
+    bottom = "e => e.getBoundingClientRect().bottom"
+    for width, height in ((1440, 900), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(f"{server}/{FRONT}")
+        for words in (".lead", ".for-whom", ".front"):
+            assert page.eval_on_selector(words, bottom) <= height, (width, words)
+        starts = page.eval_on_selector_all(".front .start > p:first-child a", "all => all.map(a => a.textContent)")
+        assert starts == ["Read", "Run", "Prepare"]
+    assert page.eval_on_selector("svg.fig-narrow", "e => e.getBoundingClientRect().top") < 844 * 0.75
+    page.set_viewport_size({"width": 1440, "height": 900})
+    assert page.eval_on_selector("svg.fig-wide", bottom) <= 900
+
+
+@pytest.mark.browser
+def test_read_leads_where_next_leads(page: object, server: str) -> None:
+    page.goto(f"{server}/{FRONT}")
+    read = page.eval_on_selector(".front .start > p:first-child a", "a => a.href")
+    assert read == page.eval_on_selector(".prev-next-footer .right-next", "a => a.href")
+
+
+@pytest.mark.browser
+def test_a_part_that_is_pointed_at_shows_its_note_and_moves_nothing(page: object, server: str) -> None:
+    page.goto(f"{server}/{FRONT}")
+    height = page.evaluate("() => document.documentElement.scrollHeight")
+    assert page.evaluate(SHOWN).startswith("Point at a par")
+    for name, words in (
+        ("cross-attention", "Cross-attentio"),
+        ("positions", "Positional enc"),
+        ("output", "Linear layer a"),
+    ):
+        page.locator(part("wide", name)).first.hover()
+        assert page.evaluate(SHOWN) == words
+        assert page.evaluate("() => document.documentElement.scrollHeight") == height
+    page.locator(".map-on-show mjx-container").first.wait_for(state="visible")
+
+
+@pytest.mark.browser
+def test_the_keyboard_goes_through_the_parts_leads_on_and_leaves(page: object, server: str) -> None:
+    page.goto(f"{server}/{FRONT}")
+    first = "svg.fig-wide a[href]"
+    page.locator(first).first.focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate(ACTIVE) == "decoder"
+    page.locator('svg.fig-wide a:has([data-part="encoder-self-attention"])').focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(ACTIVE) == "decoder-self-attention"
+    assert page.evaluate(SHOWN) == "Masked self-at"
+    page.keyboard.press("Escape")
+    assert page.evaluate("() => document.activeElement.className") == "map-notes"
+    assert page.evaluate(SHOWN).startswith("Point at a par")
+    page.locator('svg.fig-wide a:has([data-part="cross-attention"])').focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/a-translator-you-can-look-into.html")
+
+
+@pytest.mark.browser
+def test_every_part_is_said_with_its_shapes(page: object, server: str) -> None:
+    page.goto(f"{server}/{FRONT}")
+    said = page.eval_on_selector_all("svg.fig-wide a[href]", "all => all.map(a => a.getAttribute('aria-label'))")
+    assert len(set(said)) == 11
+    assert all(". Shapes: " in name and "(batch, t" in name for name in said)
+
+
+@pytest.mark.browser
+def test_a_tap_shows_and_the_second_leads_on(browser: object, server: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(f"{server}/{FRONT}")
+    target = page.locator(part("narrow", "cross-attention"))
+    target.scroll_into_view_if_needed()
+    height = page.evaluate("() => document.documentElement.scrollHeight")
+    target.tap()
+    expect(page.locator(".map-on-show")).to_contain_text("Cross-attention: each word")
+    assert page.url.endswith(FRONT)
+    box = page.locator(".map-on-show").bounding_box()
+    assert box["y"] + box["height"] <= 845, "the note is not in view"
+    assert page.evaluate("() => document.documentElement.scrollHeight") == height
+    target.tap()
+    page.wait_for_url("**/a-translator-you-can-look-into.html")
+    context.close()
+
+
+@pytest.mark.browser
+def test_the_map_is_links_without_javascript(browser: object, server: str) -> None:
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.goto(f"{server}/{FRONT}")
+    page.locator(part("wide", "feed-forward")).first.click()
+    page.wait_for_url("**/the-feed-forward-network.html")
+    assert page.locator('.small-map a[aria-label="Feed-forward network"]').count() == 0  # the page itself
+    assert page.locator(".small-map path.lit").count() == 1
+    context.close()
+
+
+@pytest.mark.browser
+def test_the_margin_has_one_stop_and_names_what_is_pointed_at(page: object, server: str) -> None:
+    page.goto(f"{server}/book/attention/masks.html")
+    name = page.locator(".small-map-name")
+    assert name.text_content() == "Masked self-attention"
+    assert page.locator('.small-map a:not([tabindex="-1"])').count() == 1
+    page.locator('.small-map a[aria-label="Cross-attention"]').focus()
+    assert name.text_content() == "Cross-attention"
+    page.keyboard.press("ArrowDown")
+    assert name.text_content() == "Positional encoding"  # masked self-attention is this page, and no link
+    page.keyboard.press("Escape")
+    assert name.text_content() == "Masked self-attention"
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert not page.locator(".small-map").is_visible()
+
+
+@pytest.mark.browser
+def test_the_way_home_is_in_view(page: object, server: str) -> None:
+    for width, where in ((1440, ".book-brand a"), (390, ".book-home")):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.goto(f"{server}/book/attention/masks.html")
+        box = page.locator(where).bounding_box()
+        assert 0 <= box["x"] < 300
+        assert 0 <= box["y"] < 100
+        assert box["height"] >= 24
+    page.locator(".book-home").click()
+    page.wait_for_url(f"**/{FRONT}")
+
+
+@pytest.mark.browser
+def test_the_front_page_loads_at_most_its_share(
+    page: object, site: Path, server: str, capsys: pytest.CaptureFixture
+) -> None:
+    seen = set()
+    page.on("requestfinished", lambda request: seen.add(urlsplit(request.url).path))
+    page.goto(f"{server}/{FRONT}", wait_until="networkidle")
+    weights = {path: len(gzip.compress((site / path[1:]).read_bytes(), 9)) for path in seen}
+    with capsys.disabled():
+        print(f"\nfront page: {sum(weights.values()) / 1000:.0f} kB gzipped in {len(weights)} files ", end="")
+    assert sum(weights.values()) < LIMIT
+
+
+def test_the_margin_adds_little_to_a_page(site: Path) -> None:
+    page = (site / "book/attention/masks.html").read_text("utf8")
+    start, end = page.index('<nav class="small-map"'), page.index("</nav>", page.index('<nav class="small-map"'))
+    without = page[:start] + page[end:]
+    assert len(gzip.compress(page.encode())) - len(gzip.compress(without.encode())) < 1_000
+
+
+# ---- Shared links
+
+
+def tags(page: object) -> dict[str, str]:
+    return {str(tag.get("name") or tag.get("property")): str(tag["content"]) for tag in page.head("meta", content=True)}
+
+
+@pytest.fixture(scope="module")
+def placed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
+    folder = tmp_path_factory.mktemp("placed")
+    return folder / "_build" / "html", make_book(folder, {"BOOK_ADDRESS": "https://a.example/name"})
+
+
+def test_every_page_has_a_description_one_viewport_and_its_title(site: Path, pages: list[str]) -> None:
+    from tests.site.test_site import soup
+
+    said = {}
+    for name in pages:
+        assert len(soup(site / name).select('meta[name="viewport"]')) == 1, name
+        if name.startswith("book/"):
+            found = tags(soup(site / name))
+            assert found["og:title"].endswith("Transformers, tested"), name
+            assert "og:image" not in found, name
+            assert 20 < len(found["description"]) <= 200, (name, found["description"])
+            assert "\\" not in found["description"], name
+            said[name] = found["description"]
+    chapters = {name: text for name, text in said.items() if not name.endswith(("exercises.html", "questions.html"))}
+    assert len(set(chapters.values())) == len(chapters)
+
+
+def test_without_an_address_no_page_claims_one(site: Path, pages: list[str]) -> None:
+    from tests.site.test_site import soup
+
+    for name in pages:
+        assert not soup(site / name).select('link[rel="canonical"]'), name
+        assert "og:url" not in tags(soup(site / name)), name
+    assert not (site / "sitemap.xml").exists()
+    assert not (site / "robots.txt").exists()
+
+
+def test_with_an_address_a_shared_link_has_its_picture(placed: tuple[Path, dict]) -> None:
+    html, pages = placed
+    found = tags(pages["tiny"])
+    assert found["og:image"] == "https://a.example/name/_static/img/share.png"
+    assert (html / "_static/img/share.png").exists()
+    assert found["og:url"] == "https://a.example/name/book/tiny.html"
+    assert found["twitter:card"] == "summary_large_image"
+    assert [tag["href"] for tag in pages["tiny"].select('link[rel="canonical"]')] == [found["og:url"]]
+    assert found["og:title"] == "Tiny – Transformers, tested"
+    assert tags(pages["index"])["og:title"] == "Transformers, tested"
+    assert tags(pages["index"])["description"] == "A formula x. unknown here"
+
+
+def test_with_an_address_there_are_a_sitemap_and_robots(placed: tuple[Path, dict]) -> None:
+    html, _ = placed
+    sitemap = (html / "sitemap.xml").read_text("utf8")
+    assert sitemap.count("<loc>") == 2
+    assert "<loc>https://a.example/name/book/tiny.html</loc>" in sitemap
+    assert "Sitemap: https://a.example/name/sitemap.xml" in (html / "robots.txt").read_text("utf8")
+    assert '<base href="/name/"/>' in (html / "404.html").read_text("utf8")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("missing", ["book/attention/maskz.html", "maskz.html", "book/a/b/maskz.html"])
+def test_the_page_for_a_wrong_address_leads_home_from_any_depth(
+    page: object, site: Path, server: str, missing: str
+) -> None:
+    text = (site / "404.html").read_text("utf8")
+    page.route(f"**/{missing}", lambda route: route.fulfill(body=text, content_type="text/html"))
+    page.goto(f"{server}/{missing}")
+    home = page.eval_on_selector("article p a", "a => a.href")
+    assert home == f"{server}/book/index.html"
+    assert page.input_value("input[name=q]") == "maskz"
+    page.keyboard.press("Tab")
+    page.locator("button").click()
+    page.wait_for_url(f"{server}/search.html?q=maskz")
