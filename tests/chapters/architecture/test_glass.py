@@ -218,3 +218,55 @@ def test_weights_in_float32_are_read_too(node, tmp_path):
     (answer,) = node([{"ask": "look", "source": [4, 2, 7], "target": [1, 5]}], tmp_path / "w")
     want = logits_of(model.double(), [4, 2, 7], [1, 5])
     torch.testing.assert_close(torch.tensor(answer["logits"]).double(), want, rtol=0, atol=1e-5)
+
+
+# ---- What the page "Glass Transformer" says of this model
+
+
+def test_the_head_of_the_first_tour_finds_the_noun_and_for_its_classifier_too(released, numbers):
+    english, chinese = translator.sentences()[1][12]
+    with interpret.record_attention(released[0]) as weights:
+        logits_of(released[0], numbers(english), [1, *numbers(chinese)])
+    looked = [english[k] for k in weights["decoder.layers.1.cross_attention"][0, 1].argmax(-1)]
+    assert [looked[chinese.index(word)] for word in ("本", "杂志")] == ["magazine", "magazine"]
+
+
+@pytest.mark.parametrize(
+    ("english", "layer", "lost", "new"),
+    [
+        ("we want a cheap pen .", "decoder.layers.1.cross_attention", ["支", "笔"], ["张", "地图"]),
+        (
+            "my classmate will draw your neighbour 's black dog at home tomorrow .",
+            "encoder.layers.0.attention",
+            ["明天"],
+            [],
+        ),
+    ],
+)
+def test_a_head_left_out_takes_the_words_of_its_tour(released, english, layer, lost, new):
+    model, about = released
+    whole = translator.translations(model, [english.split()], about["words"])[0]
+    with translator.switched(model, heads={layer: [1]}):
+        changed = translator.translations(model, [english.split()], about["words"])[0]
+    assert [word for word in whole if word not in changed] == lost
+    assert [word for word in changed if word not in whole] == new
+    assert [word for word in whole if word not in lost] == [word for word in changed if word not in new]
+
+
+def test_most_mistakes_without_the_head_of_the_third_tour_lack_a_time_and_no_positions_exchange_pronouns(released):
+    model, about = released
+    english, chinese = zip(*translator.sentences()[1], strict=True)
+
+    def mistakes(**change):
+        with translator.switched(model, **change):
+            found = translator.translations(model, english, about["words"])
+        return [(a, b) for a, b in zip(found, chinese, strict=True) if a != b]
+
+    times = {"昨天", "昨晚", "今晚", "明天", "今天", "早上", "星期"}
+    short = mistakes(heads={"encoder.layers.0.attention": [1]})
+    assert sum(any(word in times and word not in a for word in b) for a, b in short) > 0.8 * len(short)
+    wrong, pronouns = mistakes(positions=False), {"我", "你", "他", "她", "我们", "他们"}
+    swapped = [
+        len(a) == len(b) and all(x == y or {x, y} <= pronouns for x, y in zip(a, b, strict=False)) for a, b in wrong
+    ]
+    assert sum(swapped) > 0.33 * len(wrong)

@@ -41,7 +41,6 @@ function name_of(path) {
   const words = BLOCKS[part] ?? `after add and norm ${part.slice(-1)}`;
   return `${side}${layer ? ` layer ${layer}` : ""}: ${words}`;
 }
-const chinese = (words, props = {}) => h("span", { lang: "zh", ...props }, words);
 const quoted = (word) => `“${word}”`;
 const action = (trait, words, onclick) => h("button", { type: "button", "data-trait": trait, onclick }, words);
 
@@ -84,6 +83,15 @@ function open_glass(view, glass) {
   const { words, most } = glass.about;
   const token = (word) => words.indexOf(word);
   const symbols = { start: token(glass.about.start), end: token(glass.about.end), most };
+  const meaning = (word) => view.get("gloss")[word];
+  const with_meaning = (word) => (/\p{L}/u.test(word) && meaning(word) ? `${word} (${meaning(word)})` : word);
+  const chinese = (word, props = {}) =>
+    h(
+      "ruby",
+      { ...props, lang: "zh" },
+      word,
+      h("rt", { lang: "en" }, /\p{L}/u.test(word) ? (meaning(word) ?? "") : ""),
+    );
   const known = new Map(); // translations
   let now = null;
   let told = ""; // what is pointed at
@@ -150,7 +158,7 @@ function open_glass(view, glass) {
     const best = largest_at(row_of(weights(), row));
     const p = row_of(probabilities, step)[token(goals[step])];
     const ends = goals[step] === glass.about.end;
-    const what = ends ? "The next token ends the sentence" : `The next word is ${goals[step]}`;
+    const what = ends ? "The next token ends the sentence" : `The next word is ${with_meaning(goals[step])}`;
     const head = `Layer ${view.get("layer")}, head ${view.get("head")} of the ${PLACES[view.get("place")][1]}`;
     const off = (chosen.off[layer_name()] ?? []).includes(view.get("head"));
     const subject = side_of() === "encoder" ? `, at ${quoted(source[row])},` : "";
@@ -181,7 +189,7 @@ function open_glass(view, glass) {
     const { step, goals, probabilities, chosen, written } = now;
     const hidden = (i, j) => view.get("place") === "self_attention" && chosen.causal && j > i;
     fill_line(english, now.english.join(" "));
-    fill_line(far, chinese(goals.slice(0, -1).join(" ")), h("span", { class: "ex-next" }, ` ${goals[step]} ?`));
+    fill_line(far, ...goals.flatMap((word, i) => [chinese(word, i === step ? { class: "ex-next" } : {}), " "]), "?");
     const [rows, cols] = [map_rows_words(), map_cols_words()];
     map.fill({
       title: `${PLACES[view.get("place")][1]}, layer ${view.get("layer")}, head ${view.get("head")}`,
@@ -204,7 +212,7 @@ function open_glass(view, glass) {
           h(
             "p",
             { class: "ex-topkey" },
-            chinese(words[k]),
+            h("span", { lang: "zh" }, with_meaning(words[k])),
             h("span", { class: "ex-bar ex-plus", "aria-hidden": "true", "--a": next[k] }, h("i")),
             h("span", { class: "ex-value" }, num(next[k], 3)),
           ),
@@ -252,17 +260,17 @@ function open_glass(view, glass) {
     ),
     h("div", { class: "ex-flow ex-mapflow" }, map.box, side),
     view.readout,
-    h("p", { class: "ex-part" }, "Leave parts out"),
+    h("p", { class: "ex-part" }, "Take parts out"),
     controls(
       menu(view, {
         name: "off",
         label: "head left out",
         options: ["none", ...view.get("heads").map(head_name)].map((text, k) => [k, text]),
       }),
-      toggle(view, { name: "causal", label: "causal mask" }),
-      toggle(view, { name: "positions", label: "positions" }),
-      toggle(view, { name: "norm", label: "norm" }),
-      toggle(view, { name: "scale", label: "scale" }),
+      toggle(view, { name: "causal", label: "with causal mask" }),
+      toggle(view, { name: "positions", label: "with positions" }),
+      toggle(view, { name: "norm", label: "with norms" }),
+      toggle(view, { name: "scale", label: "with scale" }),
     ),
     whole,
     changed,

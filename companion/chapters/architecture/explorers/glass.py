@@ -1,5 +1,6 @@
 """The Glass Transformer: the released translator, opened and run in the browser. Chapter: book/architecture."""
 
+from collections import Counter, defaultdict
 from typing import Any
 
 import torch
@@ -20,6 +21,18 @@ def _sentences() -> list[tasks.Pair]:
     return [unseen[k] for k in (*SHOWN, *sorted(set(range(DRAWN)) - {*SHOWN}))]
 
 
+def _gloss() -> dict[str, str]:
+    """Give each Chinese word the English ones that it most often translates, or what it is where it translates none."""
+    links = tasks.english_chinese_links(translator.TRAIN, translator.UNSEEN, seed=0)[1]
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for (english, chinese), link in zip(translator.sentences()[1], links, strict=True):
+        for word, places in zip(chinese, link, strict=True):
+            counts[word][" ".join(english[k] for k in places)] += 1
+    classifiers = translator.kinds()["classifier"]
+    best = {word: count.most_common(1)[0][0] for word, count in counts.items()}
+    return {word: text or ("classifier" if word in classifiers else "particle") for word, text in best.items()}
+
+
 class Glass(Explorer):
     """Open the book's translator: step it word by word, see what it computes, and leave parts of it out.
 
@@ -32,6 +45,7 @@ class Glass(Explorer):
 
     sentences = Words(fixed=True)
     still = Numbers(words=True, fixed=True, digits=3)
+    gloss = Numbers(words=True, fixed=True)
     heads = Words(fixed=True)
     file = Words(fixed=True)
     sentence = Whole(0, 0, DRAWN - 1, help="which of the unseen sentences")
@@ -54,6 +68,7 @@ class Glass(Explorer):
         super().__init__(
             sentences=[" ".join(english) for english, _ in pairs],
             still=_still(model, pairs[0], about["words"]),
+            gloss=_gloss(),
             heads=[f"{name}, head {head}" for name, layer in attention.items() for head in range(layer.n_heads)],
             file=[weights.stem(translator.WEIGHTS)],
             **traits,
