@@ -99,6 +99,16 @@ def test_the_open_figure_is_no_wider_than_a_telephone(figure):
         assert tab.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
+@pytest.mark.parametrize(
+    ("sentence", "off", "marked"), [(1, 12, ["支", "笔", "张", "地图"]), (2, 2, ["明天"]), (1, 0, [])]
+)
+def test_words_that_only_one_of_the_two_translations_has_are_marked(figure, sentence, off, marked):
+    _, root, _ = figure
+    root.evaluate(OPEN)
+    put(root, sentence=sentence, off=off)
+    assert root.evaluate(SHOWN)["differ"] == marked
+
+
 def test_weights_that_do_not_come_are_reported_and_can_be_asked_for_again(figure, tmp_path):
     tab, root, _ = figure
     (script,) = (tmp_path / "weights").glob("translator.*.js")

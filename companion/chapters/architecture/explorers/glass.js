@@ -44,6 +44,21 @@ function name_of(path) {
 const quoted = (word) => `“${word}”`;
 const action = (trait, words, onclick) => h("button", { type: "button", "data-trait": trait, onclick }, words);
 
+// The longest list of entries that two lists have in the same order, as pairs of places.
+function in_both(a, b) {
+  const most = range(a.length + 1).map(() => new Array(b.length + 1).fill(0));
+  for (let i = a.length - 1; i >= 0; i -= 1)
+    for (let j = b.length - 1; j >= 0; j -= 1)
+      most[i][j] = a[i] === b[j] ? 1 + most[i + 1][j + 1] : Math.max(most[i + 1][j], most[i][j + 1]);
+  const pairs = [];
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    if (a[i] === b[j]) pairs.push([i++, j++]);
+    else if (most[i + 1][j] >= most[i][j + 1]) i += 1;
+    else j += 1;
+  }
+  return pairs;
+}
+
 // A heat map of vectors, one row a position; `point(i, j)` is called when a number is touched.
 function vector_map(point) {
   const plot = h("svg", { class: "ex-plot ex-heat", role: "group" });
@@ -173,12 +188,15 @@ function open_glass(view, glass) {
   function draw_translations() {
     const { whole: right, written, chosen } = now;
     const same = JSON.stringify(chosen) === JSON.stringify(WHOLE);
-    const mark = (list, other) =>
+    const shared = in_both(right, written);
+    const mark = (list, side) =>
       list.flatMap((k, i) =>
-        k === symbols.end ? [] : [chinese(words[k], k === other[i] ? {} : { class: "ex-differs" }), " "],
+        k === symbols.end
+          ? []
+          : [chinese(words[k], shared.some((pair) => pair[side] === i) ? {} : { class: "ex-differs" }), " "],
       );
-    fill_line(whole, ...mark(right, right));
-    fill_line(changed, ...(same ? ["nothing is left out"] : mark(written, right)));
+    fill_line(whole, ...mark(right, 0));
+    fill_line(changed, ...(same ? ["nothing is left out"] : mark(written, 1)));
     view.root.dataset.whole = right.map((k) => words[k]).join(" ");
     view.root.dataset.changed = written.map((k) => words[k]).join(" ");
   }
@@ -192,7 +210,7 @@ function open_glass(view, glass) {
     fill_line(far, ...goals.flatMap((word, i) => [chinese(word, i === step ? { class: "ex-next" } : {}), " "]), "?");
     const [rows, cols] = [map_rows_words(), map_cols_words()];
     map.fill({
-      title: `${PLACES[view.get("place")][1]}, layer ${view.get("layer")}, head ${view.get("head")}`,
+      title: `${PLACES[view.get("place")][1]}, layer ${view.get("layer")}, head ${view.get("head")}: each row looks at the columns`,
       label: "attention weights, one row a query, one column a key",
       rows,
       cols,
