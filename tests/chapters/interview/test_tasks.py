@@ -36,7 +36,7 @@ def float64_case(name, words):
 
 def test_the_layer_with_masks_is_torch_s_own():
     """Oracle: `nn.MultiheadAttention` with the same weights, at the positions that are no padding."""
-    x, *weights, n_heads, real = float64_case("grow-masks", "padding on the right")
+    x, *weights, n_heads, real = float64_case("grow-masks", "padding on the left")
     w_q, w_k, w_v, w_o = weights
     theirs = nn.MultiheadAttention(w_q.shape[1], n_heads, bias=False, batch_first=True, dtype=torch.float64)
     with torch.no_grad():
