@@ -13,6 +13,7 @@ from torch import Tensor
 from companion.book.model import TIERS
 from companion.practice.budget import NO_BUDGET, Budget
 from companion.practice.compare import TOLERANCE
+from companion.practice.trial import answering
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ class Exercise:
         topic: name of the chapter whose subject it practises, where that is not the page on which it stands.
         budget: what an answer may cost, from the arguments of a case; ``None`` sets no limits.
         broken: the code that is handed over for repair, in place of an empty stub.
+        trial: what the check does with an answer, from the answer and a case's arguments, where that is not one call;
+            :mod:`companion.practice.trial`. Its parameters then name the arguments of a case.
 
     Raises:
         ValueError: not three hints, fewer than four mistakes, two mistakes of one name, or no such level.
@@ -97,6 +100,7 @@ class Exercise:
     topic: str = ""
     budget: Callable[..., Budget] | None = None
     broken: Callable[..., object] | None = None
+    trial: Callable[..., object] | None = None
 
     def __post_init__(self) -> None:
         if len(self.hints) != 3:
@@ -114,8 +118,18 @@ class Exercise:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the arguments, in order."""
-        return tuple(inspect.signature(self.reference).parameters)
+        """Names of the arguments of a case, in order."""
+        names = tuple(inspect.signature(self.trial or self.reference).parameters)
+        return names[1:] if self.trial else names
+
+    def results(self, function: Callable[..., object], arguments: Sequence[object]) -> object:
+        """Give what is compared of an answer: what it returns, or what the trial makes of it.
+
+        Raises:
+            Unanswered: the answer returned nothing in a trial.
+            Refusal: the trial cannot use what the answer returned.
+        """
+        return self.trial(answering(function), *arguments) if self.trial else function(*arguments)
 
     @cached_property
     def wrong_answers(self) -> dict[str, tuple[Callable[..., object], ...]]:
