@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,9 +58,8 @@ def test_every_place_has_a_title_and_an_address_that_is_there(site: Path, data: 
 
 
 def test_all_kinds_of_places_are_found(site: Path, data: dict) -> None:
-    count = {kind: 0 for kind in data["kinds"]}
-    for kind, *_ in places(data):
-        count[kind] += 1
+    count = Counter(kind for kind, *_ in places(data))
+    assert list(count.keys() ^ set(data["kinds"])) == []
     glossary = (site / "book" / "glossary.html").read_text("utf8")
     assert count["term"] == len(re.findall(r"<dd>", glossary))
     pages = [path.read_text("utf8") for path in (site / "book").rglob("*.html")]
@@ -70,7 +70,7 @@ def test_all_kinds_of_places_are_found(site: Path, data: dict) -> None:
 
 def test_no_result_shows_raw_latex(data: dict) -> None:
     tex = re.compile(r"\\[a-zA-Z]+|\\\\|\$[^$]+\$|[_^]\{|\\[()\[\]]")
-    code = ("flash-cards.html#bring-them", "questions.html#q-digit-groups")  # which write TeX's signs as code, or \d{1,3}
+    code = ("flash-cards.html#bring-them", "questions.html#q-digit-groups")  # with such signs as code
     found = [(address, one) for _, address, *texts in places(data) for one in texts if tex.search(one)]
     assert not [(address, one) for address, one in found if not any(name in address for name in code)]
     everything = " ".join(text for *_, text in places(data))
@@ -137,7 +137,7 @@ def test_forty_queries_find_their_places(page: object, server: str, find: object
 
 
 @pytest.mark.browser
-def test_nothing_is_loaded_before_the_search_is_opened(page: object, watch: object, server: str, settle: object) -> None:
+def test_nothing_is_loaded_before_it_is_opened(page: object, watch: object, server: str, settle: object) -> None:
     page.goto(f"{server}/{PAGE}")
     settle(page)
     assert not [url for url in watch.loaded if "search" in url]
@@ -273,4 +273,7 @@ def test_a_focused_field_does_not_look_wrong(page: object, server: str) -> None:
         }"""
     )
     assert colours[0] == colours[1] != colours[2]
-    page.focus(".bd-sidebar-primary .search-button__button")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    ring = page.evaluate("getComputedStyle(document.activeElement).outlineColor")
+    assert ring == "rgb(10, 92, 143)"

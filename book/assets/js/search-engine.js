@@ -104,7 +104,8 @@ const searchEngine = (() => {
     const hits = [...text.matchAll(WORD)].filter((found) => isHit(found[0]));
     let best = { start: 0, count: -1 };
     for (const { index: first } of [{ index: 0 }, ...hits]) {
-      const start = first < length * 0.6 ? 0 : text.lastIndexOf(" ", first - 30) + 1;
+      const early = Math.min(first - 30, text.length - length);
+      const start = first < length * 0.6 ? 0 : text.lastIndexOf(" ", early) + 1;
       const within = hits.filter((hit) => hit.index >= start && hit.index + hit[0].length <= start + length);
       const count = new Set(within.map((hit) => forms(hit[0])[0])).size;
       if (count > best.count) best = { start, count };
@@ -113,7 +114,7 @@ const searchEngine = (() => {
     let piece = text.slice(start, start + length);
     const ends = start + length >= text.length;
     if (!ends) piece = piece.slice(0, Math.max(piece.lastIndexOf(" "), 1)).replace(/[,;:.]?$/, "");
-    return `${start ? "… " : ""}${piece}${ends || piece.endsWith("…") ? "" : " …"}`;
+    return `${start ? "… " : ""}${piece}${ends || piece.endsWith("…") ? "" : " …"}`.replace(/ …$/, "\u00a0…");
   }
 
   /**
@@ -224,7 +225,9 @@ const searchEngine = (() => {
         const { kind, title, address, chapter, page } = place;
         const where = [...new Set([chapter, page])].filter((name) => name && name !== title);
         const text = marked(excerpt(place.text, isHit), isHit);
-        return { kind, title, address, where, score, heading: marked(title, isHit), text };
+        const names = place.names.split(", ").filter((name) => tokens(name).some(isHit));
+        const also = names.length ? marked(names.join(", "), isHit) : [];
+        return { kind, title, address, where, score, heading: marked(title, isHit), names: also, text };
       });
       return { results, instead, missing };
     }

@@ -100,10 +100,12 @@ const bookSearch = (() => {
           ...{ class: "find-option", id: `${id}-${number}`, role: "option", tabindex: "-1", "aria-selected": "false" },
           ...{ href: new URL(found.address, ROOT).href, click: follow },
         },
-        make("span", { class: `find-kind find-${found.kind}` }, KINDS[found.kind]),
+        make("span", { class: "find-kind" }, KINDS[found.kind]),
         make("span", { class: "find-title" }, ...marked(found.heading)),
       );
-      if (found.where.length) link.append(make("span", { class: "find-where" }, found.where.join(" › ")));
+      const names = found.names.length ? [found.where.length ? " · also: " : "also: ", ...marked(found.names)] : [];
+      if (found.where.length + names.length)
+        link.append(make("span", { class: "find-where" }, found.where.join(" › "), ...names));
       if (found.text.length) link.append(make("span", { class: "find-text" }, ...marked(found.text)));
       return link;
     }

@@ -24,7 +24,7 @@ SHEETS = (
     "copybutton.css",
 )
 UNUSED = ("scripts/fontawesome.js", "searchtools.js", "language_data.js", "sphinx_highlight.js")
-"""Which no page loads: ``templates/layout.html`` takes them out; ``book.css`` draws the icons, ``search.js`` searches."""
+"""Which no page loads: ``templates/layout.html`` takes them out. ``book.css`` draws icons, ``search.js`` searches."""
 _CLASSES, _WORD = re.compile(r'\sclass="([^"]*)"'), re.compile(r"[A-Za-z_][\w-]*")
 _SCRIPTS = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
 _NESTED = {"media", "supports", "layer", "container"}

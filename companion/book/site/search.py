@@ -1,4 +1,4 @@
-"""What the search of the site finds: every section, term, question, exercise, claim and formula, each a place of its own.
+"""What the search of the site finds: every section, term, question, exercise, claim and formula, each by itself.
 
 ``_static/search-data.js`` is a classic script, since a page that was opened from a folder may fetch nothing. It holds
 
@@ -34,8 +34,8 @@ KINDS = ("page", "section", "term", "question", "exercise", "claim", "formula")
 _OWN_PLACE = {"claim-": "claim", "exr-": "exercise"}
 # What stands elsewhere in the book, or is no text: lists of links, outputs of cells, and what only scripts read.
 _LEFT_OUT = {
-    "cell_output", "toctree-wrapper", "chapter-pages", "claims-table", "ledger-entry", "ledger-counts", "question-index",
-    "question-entry", "quiz-topic", "quiz-item", "mock-lists", "coding-lists", "study-plan", "progress-table",
+    "cell_output", "toctree-wrapper", "chapter-pages", "claims-table", "ledger-entry", "ledger-counts",
+    "question-index", "question-entry", "quiz-topic", "quiz-item", "mock-lists", "coding-lists", "study-plan", "progress-table",
     "question-evidence", "formula-link", "headerlink",
 }  # fmt: skip
 _SKIPPED = (
@@ -44,6 +44,8 @@ _SKIPPED = (
 )  # fmt: skip
 _HIGH = str.maketrans("0123456789n+-−T⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ⁺⁻⁻ᵀᵀ")
 _NAME = re.compile(r"√?[\w.′']+|\([^()]*\)|\|[^|]*\|")
+_ENDS_OPEN = {"msub", "munder", "msubsup", "munderover", "mfrac", "msqrt", "mroot"}  # a letter behind needs a blank
+_ACCENTS = {"^": "\u0302", "~": "\u0303", "¯": "\u0304", "―": "\u0304", "→": "\u20d7", "˙": "\u0307"}
 _SPACED = set("=≠≈≤≥<>≪≫∼∝∈∉⊂→←↦⟶↔⇒+−×⋅⊙⊗⊕∘∪∩∧∨:≡")
 
 
@@ -58,7 +60,9 @@ def _line(element: ElementTree.Element) -> str:
     if kind in ("mi", "mn", "mtext", "ms"):
         return element.text or ""
     if kind == "mo":
-        return "" if text in "\u2062\u2063\u2064" else f" {text} " if text in _SPACED else f"{text} " if text in ",;" else text
+        if text in "\u2062\u2063\u2064":  # signs that nobody sees
+            return ""
+        return f" {text} " if text in _SPACED else f"{text} " if text in ",;" else text
     if kind in ("mspace", "mphantom"):
         return " "
     if kind == "mfrac":
@@ -70,15 +74,25 @@ def _line(element: ElementTree.Element) -> str:
     if kind in ("msub", "munder"):
         return f"{parts[0]}_{_one(parts[1])}" if parts[1].strip(" _̲⏟") else parts[0]
     if kind in ("msup", "mover"):
-        accent = kind == "mover" and (element.get("accent") == "true" or not re.search(r"\w", parts[1]))
-        return parts[0] if accent else parts[0] + _raised(parts[1])
+        accent = _ACCENTS.get(parts[1].strip()) if kind == "mover" else None
+        return parts[0] + (accent or _raised(parts[1]))
     if kind in ("msubsup", "munderover"):
         return f"{parts[0]}_{_one(parts[1])}{_raised(parts[2])}"
     if kind == "mtable":
         return "; ".join(parts)
     if kind == "mtr":
         return " ".join(parts)
-    return "".join(parts)
+    return "".join(
+        f" {part}" if last in _ENDS_OPEN and part[:1].isalnum() else part
+        for part, last in zip(parts, ["", *map(_kind, element)], strict=False)
+    )
+
+
+def _kind(element: ElementTree.Element) -> str:
+    """Name an element; one that only groups a single other is named as that."""
+    while len(element) == 1 and element.tag.rpartition("}")[2] in ("mrow", "mstyle", "mpadded"):
+        element = element[0]
+    return element.tag.rpartition("}")[2]
 
 
 def _one(part: str) -> str:
@@ -161,8 +175,7 @@ def anchor(kind: str, node: nodes.Element) -> str:
         return ""
     if kind == "term":
         return node[0]["ids"][0]
-    own = [name for name in node["ids"] for start, named in _OWN_PLACE.items() if named == kind and name.startswith(start)]
-    return own[0] if own else node["ids"][0]
+    return next((name for name in node["ids"] if _OWN_PLACE.get(f"{name.partition('-')[0]}-") == kind), node["ids"][0])
 
 
 def read(kind: str, node: nodes.Element, words: Words) -> tuple[str, str]:
@@ -170,15 +183,11 @@ def read(kind: str, node: nodes.Element, words: Words) -> tuple[str, str]:
     if kind == "term":
         terms = [words.of(one) for one in node.children if isinstance(one, nodes.term)]
         return ", ".join(terms), words.of(*(one for one in node.children if isinstance(one, nodes.definition)))
-    inner = [one for one in node.children if not _holds_place(one)]
+    inner = [one for one in node.children if not kind_of(one)]
     if kind == "question":
         return words.of(inner[0][0]), words.of(*(one for one in inner[1:] if not isinstance(one, nodes.rubric)))
     text = words.of(*(piece for one in inner[1:] for piece in _own(one)))
     return words.of(inner[0]), text
-
-
-def _holds_place(node: nodes.Node) -> bool:
-    return bool(kind_of(node))
 
 
 def _own(node: nodes.Node) -> Iterator[nodes.Node]:
@@ -191,7 +200,7 @@ def _own(node: nodes.Node) -> Iterator[nodes.Node]:
 
 
 def shortened(text: str, title: str = "") -> tuple[str, str]:
-    """Part a text: its beginning, at most ``LONGEST`` characters, and the words that stand in neither it nor the title."""
+    """Part a text: its beginning, at most ``LONGEST`` characters, and the words that neither it nor the title has."""
     if len(text) <= LONGEST:
         return text, ""
     start = text[:LONGEST].rpartition(" ")[0]
@@ -225,9 +234,7 @@ def other_names(title: str, aliases: list[tuple[re.Pattern, list[str]]]) -> str:
     return ", ".join(name for name in dict.fromkeys(names) if name.lower() not in title.lower())
 
 
-def entries(
-    doctree: nodes.document, words: Words, aliases: list[tuple[re.Pattern, list[str]]]
-) -> list[list[str]]:
+def entries(doctree: nodes.document, words: Words, aliases: list[tuple[re.Pattern, list[str]]]) -> list[list[str]]:
     """Make the entries of a page: kind, anchor, title, other names, text, other words."""
     made = []
     for kind, node in places(doctree):
@@ -267,10 +274,8 @@ class Search:
 
     def script(self, app: Sphinx) -> str:
         """Return the script that defines ``bookSearchData``."""
-        order = [name for name in _order(app) if self.found.get(name)]
-        pages = [
-            [app.builder.get_target_uri(name), self.found[name][0][2], TOPICS.get(toc.chapter(name), "")] for name in order
-        ]
+        order, address = [name for name in _order(app) if self.found.get(name)], app.builder.get_target_uri
+        pages = [[address(name), self.found[name][0][2], TOPICS.get(toc.chapter(name), "")] for name in order]
         made = [
             [KINDS.index(kind), number, *rest] for number, name in enumerate(order) for kind, *rest in self.found[name]
         ]
