@@ -179,14 +179,15 @@ class Explorer(anywidget.AnyWidget):
     """Base class: one JavaScript file, the shared helpers and style, finite numbers, a repr that stays the same.
 
     A subclass names its file in ``_js``. The file holds one ``export default { render }`` and no imports: the helpers
-    of ``shared.js`` are put in front of it when the class is created. A ``.css`` file of the same name, where there is
-    one, follows the shared style; two that look alike name one file in ``_sheet``.
+    of ``shared.js`` are put in front of it when the class is created; where ``_js`` names several files, they are put
+    together, that with ``render`` last. A ``.css`` file of the same name, where there is one, follows the shared style;
+    two that look alike name one file in ``_sheet``.
 
     What a figure is made of comes as parameters of the subclass's ``__init__``, explained under ``Args`` in the
     docstring of the class. The ``**traits`` of ``__init__`` are the traits with a ``help``, which explain themselves.
     """
 
-    _js: ClassVar[str]
+    _js: ClassVar[str | tuple[str, ...]]
     _sheet: ClassVar[str] = ""
     _declared: ClassVar[dict[str, _Checked]]
     _made = False
@@ -197,8 +198,10 @@ class Explorer(anywidget.AnyWidget):
         """Join what is shared and the class's own files, and put the traits into signature and docstring."""
         if "_js" in vars(cls):  # not in the class that anywidget derives for each explorer
             own = Path(sys.modules[cls.__module__].__file__).parent
-            cls._esm = (_HERE / "shared.js").read_text("utf8") + "\n" + (own / cls._js).read_text("utf8")
-            cls._css = _style(own / (cls._sheet or Path(cls._js).with_suffix(".css")))
+            names = (cls._js,) if isinstance(cls._js, str) else cls._js
+            files = [_HERE / "shared.js", *(own / name for name in names)]
+            cls._esm = "\n".join(file.read_text("utf8") for file in files)
+            cls._css = _style(own / (cls._sheet or Path(names[-1]).with_suffix(".css")))
             found = [(name, value) for base in cls.__mro__ for name, value in vars(base).items()]
             cls._declared = {name: getattr(cls, name) for name, value in found if isinstance(value, _Checked)}
             _explain(cls)

@@ -28,3 +28,11 @@ export function load(names, { localStorage = fakeStorage() } = {}) {
 export function loadExplorers(...names) {
   return compileFunction(`${read("companion/explorers/shared.js")}\nreturn { ${names.join(", ")} };`)();
 }
+
+/** Run the arithmetic and the model of the Glass Transformer, and give all that they define. */
+export function loadGlass() {
+  const folder = "companion/chapters/architecture/explorers";
+  const source = ["glass_tensors", "glass_model"].map((name) => read(`${folder}/${name}.js`)).join("\n");
+  const defined = [...source.matchAll(/^(?:const|function) (\w+)/gm)].map(([, name]) => name);
+  return compileFunction(`${source}\nreturn { ${defined.join(", ")} };`)();
+}

@@ -12,6 +12,7 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 
+from companion.book import weights
 from companion.book.site import explorers as static_explorers
 from companion.explorers import AttentionMap, AttentionWalk, SoftmaxExplorer
 from tests.site.accessibility import axe_faults
@@ -263,6 +264,9 @@ def bench(tmp_path):
 
     def write(*explorers, change=lambda key, script: script):
         body, scripts = [], {}
+        light = tmp_path / "light"
+        light.mkdir(exist_ok=True)
+        weights.write(tmp_path)
         for explorer in explorers:
             state = json.loads(json.dumps(explorer.get_state()))
             key, script, place = static_explorers.figure({"state": state}, explorer.model_id)
@@ -270,14 +274,14 @@ def bench(tmp_path):
             body.append(place)
         for key, script in scripts.items():
             if script is not None:
-                (tmp_path / f"{key}.js").write_text(script, "utf8")
-        (tmp_path / "mount.js").write_text(static_explorers.MOUNT.read_text("utf8"), "utf8")
-        (tmp_path / "spy.js").write_text(
+                (light / f"{key}.js").write_text(script, "utf8")
+        (light / "mount.js").write_text(static_explorers.MOUNT.read_text("utf8"), "utf8")
+        (light / "spy.js").write_text(
             "window.codes = {}; const define = LightWidgets.define; LightWidgets.define = (key, css, factory) => "
             "define(key, css, () => (codes[key.split('.')[0]] = factory()));",
             "utf8",
         )
-        tags = "".join(f'<script defer src="{name}.js"></script>' for name in ("mount", "spy", *scripts))
+        tags = "".join(f'<script defer src="light/{name}.js"></script>' for name in ("mount", "spy", *scripts))
         page = tmp_path / "page.html"
         page.write_text(
             f'<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title>{tags}{"".join(body)}', "utf8"

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.site.test_site_launch import make_book
 
 FRONT = "book/index.html"
-LIMIT = 240_000  # bytes, gzipped, of all that the front page loads; most of it is the theme's
+LIMIT = 150_000  # bytes, gzipped, of all that the front page loads
 SHOWN = "() => document.querySelector('.map-on-show').textContent.trim().slice(0, 14)"
 ACTIVE = "() => document.activeElement.querySelector('[data-part]')?.dataset.part"
 

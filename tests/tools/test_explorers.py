@@ -47,12 +47,13 @@ def test_a_repr_has_sizes_and_no_address_and_stays_the_same(place, name):
 
 
 @each
-def test_an_explorer_holds_the_shared_helpers_and_its_own_file(explorer):
+def test_an_explorer_holds_the_shared_helpers_and_its_own_files(explorer):
     cls = type(explorer)
     folder = Path(inspect.getfile(cls)).parent
-    own = (folder / cls._js).read_text("utf8")
-    assert explorer._esm == (SHARED / "shared.js").read_text("utf8") + "\n" + own
-    style = folder / (cls._sheet or cls._js.replace(".js", ".css"))
+    names = [cls._js] if isinstance(cls._js, str) else cls._js
+    own = [(folder / name).read_text("utf8") for name in names]
+    assert explorer._esm == "\n".join([(SHARED / "shared.js").read_text("utf8"), *own])
+    style = folder / (cls._sheet or names[-1].replace(".js", ".css"))
     own_style = "\n" + style.read_text("utf8") if style.exists() else ""
     assert explorer._css == (SHARED / "explorer.css").read_text("utf8") + own_style
 

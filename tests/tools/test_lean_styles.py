@@ -48,7 +48,8 @@ def test_what_cannot_match_goes(css, left):
 
 def test_names_come_from_pages_and_from_the_words_of_scripts():
     names, beginnings = lean_styles.used_names(
-        ['<p class="one two">three</p><script>box.className = "six"</script>'], ['box.classList.add("four", `five-${kind}`)']
+        ['<p class="one two">three</p><script>box.className = "six"</script>'],
+        ['box.classList.add("four", `five-${kind}`)'],
     )
     assert {"one", "two", "four", "six"} <= names
     assert "three" not in names

@@ -2,12 +2,14 @@
 
 import json
 import re
+from io import BytesIO
 from pathlib import Path
 
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from docutils import nodes
+from fontTools.ttLib import TTFont
 from sphinx.errors import ExtensionError
 
 from companion.book import stable
@@ -154,6 +156,21 @@ def test_a_formula_that_mathjax_cannot_read_ends_the_build():
     for wrong in (r"\nosuchword", "a & b", r"\frac{a"):
         with pytest.raises(ExtensionError, match="MathJax cannot read a formula: .*" + re.escape(wrong)):
             mathjax.typeset([(wrong, False)])
+
+
+def test_fonts_have_the_letters_that_the_style_sheet_shows_and_no_others():
+    _, css = mathjax.typeset([(r"\alpha + x", False)])
+    used = mathjax.letters(css)
+    assert used >= {ord("+"), ord("x"), ord("α")}
+    assert ord("y") not in used
+    folder = mathjax.mathjax_folder() / mathjax.FONTS
+    for name, has in (("Main-Regular", {ord("+")}), ("Math-Italic", {ord("x"), ord("α")}), ("Zero", None)):
+        font = folder / f"MathJax_{name}.woff"
+        data = mathjax.with_letters(font, used)
+        assert data.startswith(b"wOF2")
+        letters = set(TTFont(BytesIO(data)).getBestCmap() or {})
+        assert letters == (set(TTFont(font).getBestCmap()) if has is None else letters & used)
+        assert has is None or has <= letters
 
 
 def test_a_formula_stays_with_the_stops_and_brackets_that_touch_it(tmp_path):

@@ -11,6 +11,7 @@ PARTS = (
     "questions_page",
     "quiz_page",
     "explorers",
+    "weights",
     "pictures",
     "book_map",
     "sharing",

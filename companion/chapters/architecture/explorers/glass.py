@@ -1,0 +1,95 @@
+"""The Glass Transformer: the released translator, opened and run in the browser. Chapter: book/architecture."""
+
+from collections import Counter, defaultdict
+from typing import Any
+
+import torch
+
+from companion import interpret, tasks
+from companion.book import weights
+from companion.chapters.architecture import translator
+from companion.explorers.base import Choice, Explorer, Numbers, Switch, Title, Whole, Words
+from companion.transformer import Transformer
+
+PLACES = ("cross_attention", "self_attention", "attention")  # the names of the three in a layer
+SHOWN = (12, 34, 18, 7, 28, 48, 20, 15, 36, 44)  # of the unseen sentences, those that differ most, first
+DRAWN = 40
+
+
+def _sentences() -> list[tasks.Pair]:
+    unseen = translator.sentences()[1]
+    return [unseen[k] for k in (*SHOWN, *sorted(set(range(DRAWN)) - {*SHOWN}))]
+
+
+def _gloss() -> dict[str, str]:
+    """Give each Chinese word the English ones that it most often translates, or what it is where it translates none."""
+    links = tasks.english_chinese_links(translator.TRAIN, translator.UNSEEN, seed=0)[1]
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for (english, chinese), link in zip(translator.sentences()[1], links, strict=True):
+        for word, places in zip(chinese, link, strict=True):
+            counts[word][" ".join(english[k] for k in places)] += 1
+    classifiers = translator.kinds()["classifier"]
+    best = {word: count.most_common(1)[0][0] for word, count in counts.items()}
+    return {word: text or ("classifier" if word in classifiers else "particle") for word, text in best.items()}
+
+
+class Glass(Explorer):
+    """Open the book's translator: step it word by word, see what it computes, and leave parts of it out.
+
+    The picture before the model is opened, one head's weights on the first sentence, is computed here. Everything after
+    that is computed in the browser, from the released weights, which come when the reader asks for them: on a page as
+    one of its static files, in a notebook from the kernel.
+    """
+
+    _js = ("glass_tensors.js", "glass_model.js", "glass.js")
+
+    sentences = Words(fixed=True)
+    still = Numbers(words=True, fixed=True, digits=3)
+    gloss = Numbers(words=True, fixed=True)
+    heads = Words(fixed=True)
+    file = Words(fixed=True)
+    sentence = Whole(0, 0, DRAWN - 1, help="which of the unseen sentences")
+    step = Whole(9, 0, translator.MOST, help="how many words have been generated")
+    place = Choice(PLACES, "cross_attention", help="which attention: the encoder's is ``attention``")
+    layer = Whole(1, 0, 1, help="which layer")
+    head = Whole(1, 0, 1, help="which head")
+    block = Whole(0, 0, 21, help="which block's vectors, in the order of the computation")
+    off = Whole(0, 0, 12, help="which head is left out, from 1, the encoder's first; 0 for none")
+    causal = Switch(True, help="whether the decoder's self-attention hides later words")
+    positions = Switch(True, help="whether positions are added to the embeddings")
+    norm = Switch(True, help="whether the residual sums are normalised")
+    scale = Switch(True, help="whether scores are divided by the root of ``d_k``")
+    label = Title("The Glass Transformer: English to Chinese")
+
+    def __init__(self, **traits: object) -> None:
+        model, about = translator.load()
+        pairs = _sentences()
+        attention = interpret.attention_layers(model)
+        super().__init__(
+            sentences=[" ".join(english) for english, _ in pairs],
+            still=_still(model, pairs[0], about["words"]),
+            gloss=_gloss(),
+            heads=[f"{name}, head {head}" for name, layer in attention.items() for head in range(layer.n_heads)],
+            file=[weights.stem(translator.WEIGHTS)],
+            **traits,
+        )
+        self.on_msg(_answer)
+
+    def _about(self) -> str:
+        return f"{len(self.sentences)} sentences, {len(self.heads)} heads"
+
+
+def _answer(explorer: Explorer, content: object, buffers: object) -> None:
+    """Send the weights to a notebook, whose figure has no static file beside it."""
+    if content == "weights":
+        explorer.send("weights", [translator.WEIGHTS.read_bytes()])
+
+
+@torch.no_grad()
+def _still(model: Transformer, pair: tasks.Pair, words: list[str]) -> dict[str, Any]:
+    english, chinese = pair
+    source, target = ([words.index(word) for word in text] for text in (english, [tasks.START, *chinese]))
+    with interpret.record_attention(model) as found:
+        model(torch.tensor([source]), torch.tensor([target]))
+    rows = found["decoder.layers.1.cross_attention"][0, 1]
+    return {"source": english, "target": [*chinese, tasks.END], "weights": rows.tolist()}

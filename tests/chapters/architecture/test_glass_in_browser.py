@@ -1,0 +1,224 @@
+"""The Glass Transformer in a browser: what its figure shows, whole and with parts left out, is what PyTorch gives.
+
+The model here computes in float64, as JavaScript does.
+"""
+
+import functools
+import re
+
+import pytest
+import torch
+
+from companion import interpret, tasks
+from companion.chapters.architecture import translator
+from companion.chapters.architecture.explorers.glass import PLACES
+from companion.explorers import Glass
+from tests.site.browser import put, table
+
+OPEN = """async (root) => {
+  const started = performance.now();
+  root.querySelector('[data-trait="open"]').click();
+  while (!root.querySelector(".ex-glass")) await new Promise((resolve) => setTimeout(resolve, 5));
+  return performance.now() - started;
+}"""
+SHOWN = """(root) => {
+  const text = (node) => {
+    const copy = node.cloneNode(true);
+    copy.querySelectorAll("rt").forEach((gloss) => gloss.remove());
+    return copy.textContent.trim();
+  };
+  return {
+  ...root.querySelector(".explorer").dataset,
+  labels: [...root.querySelectorAll('[data-matrix="weights"] .ex-cell')].map((c) => c.getAttribute("aria-label")),
+  hidden: [...root.querySelectorAll('[data-matrix="weights"] .ex-cell')].map((c) => c.classList.contains("ex-hidden")),
+  bars: [...root.querySelectorAll(".ex-topkey")].map((row) => [...row.children].map((cell) => cell.textContent)),
+  heat: [...root.querySelectorAll(".ex-heat rect")].map((rect) => rect.getAttribute("aria-label")),
+  words: root.querySelector(".ex-readout").textContent,
+  lines: [...root.querySelectorAll(".ex-line-of-words")].map((line) => text(line.lastChild)),
+  differ: [...root.querySelectorAll(".ex-differs")].map(text),
+}; }"""
+
+
+@functools.cache
+def released():
+    model, about = translator.load()
+    return model.double(), about["words"]
+
+
+@torch.no_grad()
+def numbers(values, sentence, step, change):
+    """Translate by PyTorch with parts left out, and run the pass that predicts the word after ``step`` words."""
+    model, words = released()
+    english = values["sentences"][sentence].split()
+    target = [tasks.START]
+    kept = {}
+    hooks = [
+        module.register_forward_hook(
+            lambda _, inputs, output, name=name: kept.update({name: output[0] if isinstance(output, tuple) else output})
+        )
+        for name, module in model.named_modules()
+        if name
+    ]
+    with translator.switched(model, **change), interpret.record_attention(model) as found:
+        source = torch.tensor([[words.index(word) for word in english]])
+        memory = model.encode(source)
+        (written,) = translator.translations(model, [english], words)
+        written = [*written, tasks.END][: translator.MOST]
+        step = min(step, len(written) - 1)
+        target = [tasks.START, *written[:step]]
+        memory = model.encode(source)
+        logits = model.decode(torch.tensor([[words.index(word) for word in target]]), memory)
+        found, kept = dict(found), dict(kept)
+    for hook in hooks:
+        hook.remove()
+    return {"english": english, "written": written, "step": step, "target": target, "kept": kept} | {
+        "weights": {name: rows[0] for name, rows in found.items()},
+        "probabilities": logits[0, -1].softmax(-1),
+    }
+
+
+def change_of(values, **states):
+    """Name a change as :func:`translator.switched` takes it."""
+    off = states.pop("off", 0)
+    if off:
+        name, head = values["heads"][off - 1].split(", head ")
+        states["heads"] = {name: [int(head)]}
+    return states
+
+
+def compare(root, values, sentence, step, place, layer, head, **states):
+    """Hold one state of the figure against PyTorch."""
+    want = numbers(values, sentence, step, change_of(values, **states))
+    whole = numbers(values, sentence, step, {})["written"]
+    got = root.evaluate(SHOWN)
+    where = (sentence, step, place, layer, head, states)
+    assert got["changed"].split() == want["written"], where
+    assert got["whole"].split() == whole, where
+    assert int(got["step"]) == want["step"], where
+    english, goals = want["english"], want["written"][: want["step"] + 1]
+    assert got["lines"][0].split() == english
+    assert got["lines"][1] == " ".join([*goals, "?"]), where
+    assert got["lines"][2].replace(" ", "") == "".join(whole).removesuffix(tasks.END)
+    if states:
+        assert got["lines"][3].replace(" ", "") == "".join(want["written"]).replace(tasks.END, ""), where
+    rows = english if place == "attention" else goals
+    cols = want["target"] if place == "self_attention" else english
+    side = "encoder" if place == "attention" else "decoder"
+    heads = want["weights"][f"{side}.layers.{layer}.{place}"][head]
+    assert heads.shape == (len(rows), len(cols)), where
+    labels = [label.rpartition(": ") for label in got["labels"]]
+    assert [words for words, _, _ in labels] == [f"{row} to {col}" for row in rows for col in cols], where
+    shown = table([[text] for _, _, text in labels]).reshape(heads.shape)
+    torch.testing.assert_close(shown, heads, rtol=0, atol=0.0051, msg=lambda m: f"{where}: {m}")
+    masked = place == "self_attention" and states.get("causal", True)
+    assert got["hidden"] == [masked and j > i for i in range(len(rows)) for j in range(len(cols))], where
+    best, places = want["probabilities"].topk(6)
+    _, words = released()
+    shown = table([[row[-1]] for row in got["bars"]])[:, 0]
+    torch.testing.assert_close(shown, best, rtol=0, atol=0.00051, msg=lambda m: f"{where}: {m}")
+    assert words[places[0]] == goals[-1], where
+    assert got["bars"][0][0].split(" (")[0] == goals[-1], where
+    row = -1 if place != "attention" else len(english) - 1
+    assert f"looks most at “{cols[int(heads[row].argmax())]}” ({heads[row].max():.2f})" in got["words"], where
+    assert f"with probability {best[0]:.2f}" in got["words"], where
+    return got, want
+
+
+def check(root, values):
+    """Open the model, and put it into states that differ in every control."""
+    root.evaluate(OPEN)
+    looked = {"place": values["place"], "layer": values["layer"], "head": values["head"]}
+    changes = ("off", "causal", "positions", "norm", "scale")
+    states = {k: values[k] for k in changes if values[k] not in (0, True) or values[k] is False}
+    compare(root, values, values["sentence"], values["step"], **looked, **states)
+    put(root, off=0, causal=True, positions=True, norm=True, scale=True, sentence=0)
+    assert root.evaluate(SHOWN)["step"] == "0"
+    for step in range(3):
+        compare(root, values, 0, step, **looked)
+        put(root, next=None)
+    put(root, back=None)
+    compare(root, values, 0, 2, **looked)
+    put(root, another=None, all=None)
+    compare(root, values, 17, translator.MOST, **looked)
+    for place, layer, head in (("cross_attention", 0, 1), ("self_attention", 1, 0), ("attention", 0, 1)):
+        put(root, sentence=5, place=PLACES.index(place))
+        put(root, layer=str(layer), head=str(head), all=None)
+        for states in ({}, {"off": 12}, {"causal": False}, {"positions": False}, {"norm": False}, {"scale": False}):
+            put(root, **states, all=None)
+            got, _ = compare(root, values, 5, translator.MOST, place, layer, head, **states)
+            assert bool(got["differ"]) == (got["changed"] != got["whole"])
+            put(root, off=0, causal=True, positions=True, norm=True, scale=True)
+    check_blocks(root, values)
+
+
+def check_blocks(root, values):
+    """Hold the vectors of each block against PyTorch, by the name that the menu gives it."""
+    put(root, sentence=1, all=None)
+    want = numbers(values, 1, translator.MOST, {})
+    parts = {
+        "embeddings and positions": "",
+        "cross-attention": "cross_attention",
+        "feed-forward network": "feed_forward",
+    }
+    names = root.evaluate(
+        "root => [...root.querySelector('[data-trait=block]').options].map(option => option.textContent)"
+    )
+    assert len(names) == len(set(names)) == 22
+    for k, name in enumerate(names):
+        put(root, block=k)
+        where, _, part = name.partition(": ")
+        side, _, layer = where.partition(" layer ")
+        attention = "attention" if side == "encoder" else "self_attention"
+        part = re.sub(r"after add and norm (\d)", r"norm_\1", parts.get(part, part)).replace(
+            "self-attention", attention
+        )
+        path = (
+            f"{side}.layers.{layer}.{part}"
+            if layer
+            else {"encoder": "source", "decoder": "target"}[side] + "_embedding"
+        )
+        labels = [label.rpartition(": ") for label in root.evaluate(SHOWN)["heat"]]
+        words = want["english"] if side == "encoder" else want["target"]
+        assert [text for text, _, _ in labels] == [f"{word}, feature {j}" for word in words for j in range(64)], name
+        shown = table([[text] for _, _, text in labels]).reshape(len(words), 64)
+        torch.testing.assert_close(shown, want["kept"][path][0], rtol=0, atol=0.0051, msg=lambda m, n=name: f"{n}: {m}")
+
+
+CHECKS = {"Glass": check}
+
+
+def made():
+    return [Glass(sentence=3, step=4, place="self_attention", layer=0, head=1, off=3, scale=False)]
+
+
+# ---- Without a browser
+
+
+def test_a_word_has_the_english_one_that_it_most_often_translates():
+    gloss = Glass().gloss
+    want = {"杂志": "magazine", "昨晚": "last night", "没": "did not", "本": "classifier", "吗": "particle"}
+    assert {word: gloss[word] for word in want} == want
+
+
+def test_a_notebook_gets_the_weights_from_its_kernel(monkeypatch):
+    sent = []
+    glass = Glass()
+    monkeypatch.setattr(glass, "send", lambda content, buffers: sent.append((content, buffers)))
+    glass._handle_custom_msg("something else", [])
+    assert sent == []
+    glass._handle_custom_msg("weights", [])
+    assert sent == [("weights", [translator.WEIGHTS.read_bytes()])]
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"sentence": 40}, "sentence is a whole number from 0 to 39: got 40"),
+        ({"place": "cross"}, "place is one of 'cross_attention'.*got 'cross'"),
+        ({"off": 13}, "off is a whole number from 0 to 12: got 13"),
+        ({"norm": 0}, "norm is True or False: got 0"),
+    ],
+)
+def test_a_state_that_is_not_there_is_refused(changes, rule):
+    with pytest.raises(ValueError, match=rule):
+        Glass(**changes)
