@@ -225,7 +225,9 @@ const searchEngine = (() => {
         const { kind, title, address, chapter, page } = place;
         const where = [...new Set([chapter, page])].filter((name) => name && name !== title);
         const text = marked(excerpt(place.text, isHit), isHit);
-        const names = place.names.split(", ").filter((name) => tokens(name).some(isHit));
+        const own = new Set(tokens(title).flatMap(forms));
+        const tells = (word) => isHit(word) && !own.has(forms(word)[0]);
+        const names = place.names.split(", ").filter((name) => tokens(name).some(tells));
         const also = names.length ? marked(names.join(", "), isHit) : [];
         return { kind, title, address, where, score, heading: marked(title, isHit), names: also, text };
       });
