@@ -23,6 +23,7 @@ PARTS = (
     "cards_page",
     "progress_page",
     "formulas_page",
+    "search",
     "lean_styles",
 )
 
