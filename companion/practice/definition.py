@@ -125,9 +125,13 @@ class Exercise:
     def results(self, function: Callable[..., object], arguments: Sequence[object]) -> object:
         """Give what is compared of an answer: what it returns, or what the trial makes of it.
 
-        Raises:
-            Unanswered: the answer returned nothing in a trial.
-            Refusal: the trial cannot use what the answer returned.
+        Args:
+            function: the answer.
+            arguments: of a case.
+
+        Returns:
+            Its results; where there is a trial, an :class:`companion.practice.trial.Unanswered` or a
+            :class:`companion.practice.trial.Refusal` may come instead.
         """
         return self.trial(answering(function), *arguments) if self.trial else function(*arguments)
 

@@ -7,6 +7,7 @@ chunk or step by step, and returns what is compared with the same trial of the r
 from collections.abc import Callable, Sequence
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
@@ -24,7 +25,11 @@ class Refusal(Exception):
 
 
 def answering(function: Callable[..., object]) -> Callable[..., object]:
-    """Make the function that ends a trial when the answer returns nothing."""
+    """Make the function that ends a trial when the answer returns nothing.
+
+    Raises:
+        Unanswered: by the function that is made, where the answer returns ``None`` or ``...``.
+    """
 
     def call(*arguments: object) -> object:
         value = function(*arguments)
@@ -38,6 +43,13 @@ def answering(function: Callable[..., object]) -> Callable[..., object]:
 def several(value: object, *names: str) -> tuple[object, ...]:
     """Take apart what an answer returned.
 
+    Args:
+        value: what it returned.
+        *names: of the results that are expected, for the message.
+
+    Returns:
+        The results.
+
     Raises:
         Refusal: it is not a tuple or list of as many results as there are names.
     """
@@ -47,8 +59,15 @@ def several(value: object, *names: str) -> tuple[object, ...]:
     raise Refusal(f"Your function returned {got}; each call returns {len(names)}: {', '.join(names)}.")
 
 
-def tensor(value: object, *shape: int) -> Tensor:
+def tensor(value: object, *shape: int) -> Float[Tensor, "..."]:
     """Take a tensor of this shape, so that a trial can go on with it.
+
+    Args:
+        value: what an answer returned.
+        *shape: that it must have.
+
+    Returns:
+        The same tensor.
 
     Raises:
         Refusal: it is something else.
@@ -59,7 +78,7 @@ def tensor(value: object, *shape: int) -> Tensor:
     return value
 
 
-def gradients(output: Tensor, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+def gradients(output: Float[Tensor, "..."], inputs: Sequence[Float[Tensor, "..."]]) -> tuple[Float[Tensor, "..."], ...]:
     """Give the gradients of a weighted sum of an output, whose weights all differ; zeros where nothing depends.
 
     Args:
