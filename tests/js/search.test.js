@@ -53,7 +53,7 @@ test("forms of a word are one word", () => {
 test("one typing error is forgiven, of each sort, and said", () => {
   for (const typed of ["softmx", "sotfmax", "softmaxx", "siftmax"]) {
     const { results, instead } = engine.search(typed);
-    assert.equal(results[0].title, "softmax", typed);
+    assert.equal(results[0]?.title, "softmax", typed);
     assert.deepEqual(instead, [[typed, "softmax"]]);
   }
   assert.deepEqual(engine.search("sftmx").missing, ["sftmx"], "two are not");

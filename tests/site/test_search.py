@@ -221,7 +221,8 @@ def test_a_question_that_is_found_is_open(page: object, find: object) -> None:
     page.wait_for_selector(".find-option[href$='#q-what-is-attention']")
     page.click(".find-option[href$='#q-what-is-attention']")
     page.wait_for_url("**/attention/questions.html#q-what-is-attention")
-    page.wait_for_selector("#q-what-is-attention[open]")
+    page.wait_for_load_state("load")
+    assert page.eval_on_selector("#q-what-is-attention", "question => question.open")
 
 
 @pytest.mark.browser
