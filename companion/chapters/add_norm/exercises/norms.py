@@ -24,6 +24,8 @@ def _layer_norm_cases() -> list[Case]:
 
     by_hand = torch.tensor([[[1.0, 3.0]]]), torch.tensor([1.0, 2.0]), torch.tensor([0.0, 1.0]), 3.0
     zeros = (torch.zeros(1, 2, 3, dtype=F64), *given(1, 1, 3, dtype=F64, eps=1e-5)[1:])
+    x, *rest = given(2, 3, 6, dtype=F64, eps=1e-5)
+    far = x + 1e5, *rest
     return [
         Case(by_hand, "the example"),
         Case(given(1, 2, 3, dtype=F64, eps=1e-5)),
@@ -32,6 +34,7 @@ def _layer_norm_cases() -> list[Case]:
         Case(zeros, "vectors of zeros"),
         Case(given(2, 4, 4, dtype=F64, eps=1e-3), "as many positions as features"),
         Case(given(2, 3, 5, dtype=F64, eps=1e-5, scale=1e3), "large numbers"),
+        Case(far, "a mean far from 0"),
     ]
 
 
@@ -44,7 +47,7 @@ LAYER_NORM = Exercise(
     minutes=10,
     reference=_layer_norm,
     cases=_layer_norm_cases,
-    tested="small and large eps, vectors of zeros, as many positions as features, float32 and float64",
+    tested="small and large eps, vectors of zeros, a mean far from 0, as many positions as features, both dtypes",
     hints=(
         "Each position is treated on its own. Which axis holds the numbers of one position, and how many means does a "
         "tensor of the given shape have?",
@@ -54,6 +57,15 @@ LAYER_NORM = Exercise(
         "the bias comes after that. `torch.var` has an argument that decides by what it divides.",
     ),
     mistakes=(
+        Mistake(
+            "difference-of-squares",
+            Edit(
+                "centred.square().mean(dim=-1, keepdim=True)",
+                "x.square().mean(dim=-1, keepdim=True) - x.mean(dim=-1, keepdim=True).square()",
+            ),
+            "You subtracted the square of the mean from the mean of the squares. Far from 0 both are large and nearly "
+            "equal, and their difference keeps few digits. Subtract the mean first and square then.",
+        ),
         Mistake(
             "over-positions",
             (Edit("x.mean(dim=-1", "x.mean(dim=-2"), Edit("square().mean(dim=-1", "square().mean(dim=-2")),

@@ -28,6 +28,7 @@ def _cases() -> list[Case]:
         Case((draw.normal(13, 13, dtype=torch.float32), 2, 5, 8)),
         Case((draw.normal(7, 7, scale=1e3), 1, 3, 5), "large numbers"),
         Case((torch.eye(5).roll(1, 1) - 2.0, 0, 4, 7), "negative logits"),
+        Case((by_hand, 3, 3, 9), "one symbol for start and end"),
     ]
 
 
@@ -40,7 +41,7 @@ GREEDY_DECODE = Exercise(
     minutes=20,
     reference=_greedy,
     cases=_cases,
-    tested="an end symbol at once, no room for it, negative logits, float32 and float64",
+    tested="an end symbol at once, no room for it, one symbol for start and end, negative logits, float32 and float64",
     hints=(
         "Play it with a finger on the table: which row do you read first, and which row after you have written a word?",
         "A loop of at most max_new turns. In each, one row of the table, one argmax, one token more. When is it over "
@@ -53,6 +54,12 @@ GREEDY_DECODE = Exercise(
             "keeps-start",
             Edit("torch.tensor(made)", "torch.tensor([start, *made])"),
             "Your text begins with the start symbol. It is read and not written.",
+        ),
+        Mistake(
+            "ends-before-it-begins",
+            Edit("len(made) < max_new:", "len(made) < max_new and token != end:"),
+            "You looked for the end symbol in what was given to start with. Where one symbol does both, as in some "
+            "models, nothing is written. Look at what was written.",
         ),
         Mistake(
             "goes-on",

@@ -34,6 +34,8 @@ def _attention_cases() -> list[Case]:
     )
     row, sentence = draw.mask(5, 7), draw.mask(2, 1, 7)
     row[2] = sentence[0] = False
+    query, key, value = three(dtype=F64)
+    seen = draw.mask(1, 7).expand(5, 7).clone()
     million = three(dtype=F64, scale=1e3)
     scores = million[0] @ million[1].mT
     return [
@@ -48,6 +50,7 @@ def _attention_cases() -> list[Case]:
         Case((*million, scores < scores.amax(-1, True)), "scores near a million, the largest hidden"),
         Case((*three(dtype=F64), row), "a query with no key"),
         Case((*three(2, dtype=F32), sentence), "a sentence with no key"),
+        Case((query, key, torch.where(seen.any(0)[:, None], value, 1e30), seen), "hidden values of 1e30"),
     ]
 
 
@@ -91,7 +94,7 @@ ATTENTION = Exercise(
     minutes=20,
     reference=_attention,
     cases=_attention_cases,
-    tested="no mask and three mask shapes, leading axes, one key, a query with no key, both dtypes, large scores",
+    tested="three mask shapes and none, leading axes, one key, no key, both dtypes, large scores, huge hidden values",
     hints=(
         "Three steps: scores, weights, output. Write the shape of each beside its line before you write the line.",
         "You have solved the first two steps: `scaled-scores` and `masked-weights`. The mask is optional, so there are "

@@ -44,6 +44,7 @@ def _merge_cases() -> list[Case]:
         Case((text("banana", "bandana", "cab"), [2, 1, 4]), "a pair several times in a word"),
         Case(([["th", "e"], ["th", "en"], ["o", "th", "e", "r"]], [5, 2, 3]), "pieces of several letters"),
         Case((text("abcbc", "bcd", "dd", "ddd", "q"), [2, 1, 1, 2, 9]), "a word of one letter"),
+        Case((text("aaa", "bc"), [2, 3]), "a pair that overlaps itself, and one nearly as frequent"),
         Case((text("zz", "yx", "zzzz", "yxyx", "ay", "by"), [2, 3, 2, 3, 1, 2])),
     ]
 
@@ -78,6 +79,15 @@ BPE_MERGE = Exercise(
             "once-a-word",
             Edit("pairwise(word)", "set(pairwise(word))"),
             "A pair that stands twice in a word counts twice.",
+        ),
+        Mistake(
+            "joins-counted",
+            Edit(
+                "        for pair in pairwise(word):\n            seen[pair] += count",
+                "        for pair in set(pairwise(word)):\n"
+                "            seen[pair] += count * (len(word) - len(_joined(word, pair)))",
+            ),
+            "You counted the joins that a pair allows. Count the places where it stands: two in three equal letters.",
         ),
         Mistake(
             "last-of-equals",

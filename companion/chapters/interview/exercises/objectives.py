@@ -122,6 +122,14 @@ def _mask_cases() -> list[Case]:
         torch.tensor([[30, 31, 32, 33, 34]]),
         99,
     )
+    borders = (
+        torch.tensor([[20, 21, 22, 23]]),
+        torch.zeros(1, 4, dtype=torch.bool),
+        torch.tensor([[0.1, 0.1, 0.15, 0.1]], dtype=torch.float64),
+        torch.tensor([[0.8, 0.9, 0.1, 0.0]], dtype=torch.float64),
+        torch.tensor([[30, 31, 32, 33]]),
+        99,
+    )
     return [
         Case(by_hand, "the example"),
         Case(batch(1, 7, 0.3)),
@@ -130,6 +138,7 @@ def _mask_cases() -> list[Case]:
         Case(batch(2, 17, 0.1), "all picked"),
         Case(batch(4, 12, 0.4)),
         Case(batch(5, 30, 0.3), "a large batch"),
+        Case(borders, "draws on the borders"),
     ]
 
 
@@ -143,7 +152,7 @@ MASK_TOKENS = Exercise(
     topic="training",
     reference=_mask_tokens,
     cases=_mask_cases,
-    tested="few and many picked tokens, special tokens, three ways to corrupt",
+    tested="few and many picked tokens, special tokens, three ways to corrupt, draws on the borders",
     returns=("inputs", "labels"),
     hints=(
         "Two decisions a token: is it picked, and if so, what happens to it? The draws for both are given, so nothing "
@@ -169,6 +178,22 @@ MASK_TOKENS = Exercise(
             Edit("torch.where(picked, tokens, -100)", "torch.where(inputs != tokens, tokens, -100)"),
             "Picked tokens that were left as they are have no label in your answer. They are what teaches the model to "
             "keep a right token.",
+        ),
+        Mistake(
+            "border-included",
+            Edit("chance < 0.15", "chance <= 0.15"),
+            "A draw on a border goes to the wrong side. Picked is what lies below 0.15, hidden what lies below 0.8, "
+            "and from 0.9 on a token stays.",
+            also=(
+                (Edit("action < 0.8", "action <= 0.8"), Edit("action >= 0.8", "action > 0.8")),
+                Edit("action < 0.9", "action <= 0.9"),
+                (
+                    Edit("chance < 0.15", "chance <= 0.15"),
+                    Edit("action < 0.8", "action <= 0.8"),
+                    Edit("action >= 0.8", "action > 0.8"),
+                    Edit("action < 0.9", "action <= 0.9"),
+                ),
+            ),
         ),
         Mistake(
             "always-hidden",

@@ -44,6 +44,8 @@ def _draw_cases() -> list[Case]:
         return draw.normal(n, vocab, dtype=dtype, scale=scale), p, u
 
     by_hand = torch.tensor([[0.2, 0.5, 0.3]]).log(), 0.9, torch.tensor([0.75])
+    halves = torch.tensor([2.0, 4.0, 1.0, 1.0]).log().expand(3, -1).clone()
+    border = halves, 0.5, torch.tensor([0.1, 0.6, 0.9])
     return [
         Case(by_hand, "the example"),
         Case(batch(2, 3, 0.8, F64)),
@@ -53,6 +55,7 @@ def _draw_cases() -> list[Case]:
         Case(batch(30, 11, 0.7, F64)),
         Case(batch(15, 6, 1.0, F64), "everything"),
         Case(batch(9, 8, 0.9, F64, 1e3), "large scores"),
+        Case(border, "the sum reaches p exactly"),
     ]
 
 
@@ -67,7 +70,7 @@ DEBUG_TOP_P = Exercise(
     reference=_draw,
     broken=_broken_draw,
     cases=_draw_cases,
-    tested="small and full p, large scores, many draws, both dtypes",
+    tested="small and full p, a sum that is exactly p, large scores, many draws, both dtypes",
     hints=(
         "Draw many times and count the tokens. A model with one likely token shows the first fault: which number does "
         "the function give for it?",
@@ -92,6 +95,11 @@ DEBUG_TOP_P = Exercise(
             CROSSING,
             "You return tokens now. The token with which the sum reaches p is still dropped, and with a small p "
             "none is left.",
+        ),
+        Mistake(
+            "one-more-at-the-border",
+            Edit("ranked < p", "ranked <= p"),
+            "Where the tokens kept so far have exactly p, they are enough. You kept one more.",
         ),
         Mistake(
             "not-divided",

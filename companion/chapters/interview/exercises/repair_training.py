@@ -31,11 +31,13 @@ def _loss_cases() -> list[Case]:
     draw = RandomInputs(83)
     generator = torch.Generator().manual_seed(84)
 
-    def batch(lengths: list[int], vocab: int, dtype: torch.dtype, scale: float = 1.0, t: int = 0) -> tuple:
+    def batch(
+        lengths: list[int], vocab: int, dtype: torch.dtype, scale: float = 1.0, t: int = 0, padding: int = 0
+    ) -> tuple:
         t = t or max(lengths)
         tokens = torch.randint(1, vocab, (len(lengths), t), generator=generator)
         tokens[torch.arange(t) >= torch.tensor(lengths)[:, None]] = 0
-        return draw.normal(len(lengths), t, vocab, dtype=dtype, scale=scale), tokens, 0
+        return draw.normal(len(lengths), t, vocab, dtype=dtype, scale=scale), (tokens + padding) % vocab, padding
 
     by_hand = (
         torch.log(torch.tensor([[[1.0, 1.0, 2.0], [2.0, 1.0, 1.0], [1.0, 1.0, 6.0]]])),
@@ -50,6 +52,7 @@ def _loss_cases() -> list[Case]:
         Case(batch([4, 4, 4], 6, F32), "no padding"),
         Case(batch([3, 2], 5, F64, t=6), "padding at the end of each row"),
         Case(batch([5, 7], 11, F64, 1e3), "large scores"),
+        Case(batch([6, 3, 2], 5, F64, padding=3), "another token for padding"),
     ]
 
 
@@ -64,7 +67,7 @@ DEBUG_LABEL_SHIFT = Exercise(
     reference=_loss,
     broken=_broken_loss,
     cases=_loss_cases,
-    tested="rows with and without padding, large scores, both dtypes",
+    tested="rows with and without padding, another token for padding, large scores, both dtypes",
     hints=(
         "Which token has the model read when it gives the scores at place i, and which one should it be asked for? Try "
         "a model whose scores point at the token it reads.",

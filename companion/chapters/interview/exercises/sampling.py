@@ -127,6 +127,7 @@ def _top_p_cases() -> list[Case]:
         Case((draw.normal(2, 6, dtype=F32), 1.0), "everything"),
         Case((draw.normal(4, 13, dtype=F64), 0.5)),
         Case((draw.normal(5, 11, dtype=F64, scale=1e3), 0.9), "large scores"),
+        Case((torch.tensor([[2.0, 4.0, 1.0, 1.0]]).log(), 0.5), "the sum reaches p exactly"),
     ]
 
 
@@ -140,7 +141,7 @@ TOP_P = Exercise(
     topic="generation",
     reference=_top_p,
     cases=_top_p_cases,
-    tested="small and full p, equal scores, large scores, both dtypes",
+    tested="small and full p, a sum that is exactly p, equal scores, large scores, both dtypes",
     hints=(
         "Put the probabilities in descending order and add them up from the front. Which token is the last one needed, "
         "the one before the sum reaches p or the one with which it does?",
@@ -155,6 +156,11 @@ TOP_P = Exercise(
             Edit("before < p", "before + ranked <= p"),
             "You dropped the token with which the sum reaches p. It belongs to the nucleus, which has p or more.",
             also=(Edit("before < p", "(before + ranked <= p) | (before == 0)"),),
+        ),
+        Mistake(
+            "one-more-at-the-border",
+            Edit("before < p", "before <= p"),
+            "Where the tokens kept so far have exactly p, they are enough: p or more is asked for. You kept one more.",
         ),
         Mistake(
             "not-sorted",

@@ -156,6 +156,7 @@ def _speculative_cases() -> list[Case]:
         torch.tensor([0]),
         torch.tensor([0.6]),
     )
+    ruled_out = by_hand[0], torch.tensor([[0.0, 1.0], [0.5, 0.5]]), by_hand[2], torch.tensor([0.0])
     return [
         Case(by_hand, "the example"),
         Case(drafts(1, 3, [0.0]), "one token, accepted"),
@@ -165,6 +166,7 @@ def _speculative_cases() -> list[Case]:
         Case(drafts(4, 7, [0.3, 0.6, 0.2, 0.9], near=1.5)),
         Case(drafts(5, 11, [0.1, 0.2, 0.95, 0.1, 0.05], near=2.0)),
         Case(drafts(4, 6, [0.5, 0.7, 0.01, 0.3], near=0.5)),
+        Case(ruled_out, "a token that the target rules out, and a draw of 0"),
     ]
 
 
@@ -178,7 +180,7 @@ SPECULATIVE_STEP = Exercise(
     topic="generation",
     reference=_speculative,
     cases=_speculative_cases,
-    tested="drafts accepted whole, in part and not at all, one to five tokens",
+    tested="drafts accepted whole, in part and not at all, a draw of 0, one to five tokens",
     returns=("accepted", "distribution"),
     hints=(
         "Go through the draft in order and stop at the first token that is refused; what follows it was written "
@@ -209,6 +211,12 @@ SPECULATIVE_STEP = Exercise(
             "not-normalised",
             Edit("left / left.sum()", "left"),
             "What is left after the subtraction does not sum to 1 yet.",
+        ),
+        Mistake(
+            "zero-accepted",
+            Edit("u < target", "u <= target"),
+            "You accept where u equals the ratio. A uniform draw may be 0, and then you keep a token to which the "
+            "target gives no probability.",
         ),
         Mistake(
             "ratio-inverted",

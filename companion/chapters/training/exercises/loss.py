@@ -104,6 +104,10 @@ def _smoothed_cases() -> list[Case]:
         target[torch.arange(t) >= torch.tensor(lengths)[:, None]] = 0
         return draw.normal(len(lengths), t, vocab, dtype=dtype, scale=scale), target, smoothing, 0
 
+    def padded_with(padding: int, scores: Tensor, target: Tensor, smoothing: float, _: int) -> tuple:
+        """Let another token stand for padding, and 0 for a real one."""
+        return scores, (target + padding) % scores.shape[-1], smoothing, padding
+
     by_hand = torch.zeros(1, 2, 4), torch.tensor([[2, 0]]), 0.1, 0
     return [
         Case(by_hand, "the example"),
@@ -113,6 +117,7 @@ def _smoothed_cases() -> list[Case]:
         Case(batch([4, 4], 5, 0.3, F64), "no padding"),
         Case(batch([3, 6], 5, 0.0, F64), "no smoothing"),
         Case(batch([2, 7, 3], 11, 0.2, F64, 1e3), "large scores"),
+        Case(padded_with(3, *batch([6, 2, 4], 5, 0.1, F64)), "another token for padding"),
     ]
 
 
@@ -125,7 +130,7 @@ SMOOTHED_LOSS = Exercise(
     minutes=20,
     reference=_smoothed,
     cases=_smoothed_cases,
-    tested="rows of several lengths, smoothing 0 to 0.5, large scores, float32 and float64",
+    tested="rows of several lengths, another token for padding, smoothing 0 to 0.5, large scores, float32 and float64",
     hints=(
         "Begin with the logarithms of the model's probabilities, taken in one stable step. The loss of a place is a "
         "weighted sum of them. What are the weights?",

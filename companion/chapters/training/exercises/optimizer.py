@@ -171,9 +171,17 @@ def _adam(gradients: Tensor, rate: float, beta_1: float, beta_2: float, eps: flo
 def _adam_cases() -> list[Case]:
     draw = RandomInputs(35)
 
-    def steps(t: int, n: int, eps: float, dtype: torch.dtype, scale: float = 1.0, betas: tuple = (0.9, 0.98)) -> tuple:
+    def steps(
+        t: int,
+        n: int,
+        eps: float,
+        dtype: torch.dtype,
+        scale: float = 1.0,
+        betas: tuple = (0.9, 0.98),
+        rate: float = 0.1,
+    ) -> tuple:
         signs = draw.normal(t, n, dtype=dtype).sign()  # no entry near 0, where a step may turn on rounding
-        return signs * (scale * (0.5 + draw.normal(t, n, dtype=dtype).abs())), 0.1, *betas, eps
+        return signs * (scale * (0.5 + draw.normal(t, n, dtype=dtype).abs())), rate, *betas, eps
 
     by_hand = torch.tensor([[0.5], [0.5], [-1.0]], dtype=F64), 0.1, 0.9, 0.98, 1e-9
     return [
@@ -184,6 +192,7 @@ def _adam_cases() -> list[Case]:
         Case(steps(3, 4, 1e-9, F64, betas=(0.0, 0.9)), "no memory of the gradient"),
         Case(steps(7, 3, 1e-3, F64, betas=(0.8, 0.999))),
         Case(steps(11, 5, 1e-9, F64, 1e3), "large gradients"),
+        Case(steps(4, 3, 1e-6, F64, rate=0.02), "a smaller rate"),
     ]
 
 
@@ -196,7 +205,7 @@ ADAM_STEPS = Exercise(
     minutes=20,
     reference=_adam,
     cases=_adam_cases,
-    tested="one step and many, a large epsilon, no memory, large gradients, float32 and float64",
+    tested="one step and many, two rates, a large epsilon, no memory, large gradients, float32 and float64",
     hints=(
         "Three quantities are carried from step to step, all of them zero at first: two running means and the weights. "
         "Which of them does a gradient change first?",

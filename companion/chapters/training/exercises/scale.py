@@ -108,6 +108,7 @@ def _scale_cases() -> list[Case]:
         Case(state(7, 1024.0, 1, F64)),
         Case(state(11, 65_536.0, 4, F64, -torch.inf, torch.inf), "two overflows"),
         Case(state(13, 4096.0, 0, F64, patience=1), "growing after each step"),
+        Case(state(4, 32.0, 3, F64, torch.nan), "NaN"),
     ]
 
 
@@ -120,7 +121,7 @@ SCALED_GRADIENT = Exercise(
     minutes=20,
     reference=_unscale,
     cases=_scale_cases,
-    tested="good steps, the last before growing, overflows of both signs, float32 and float64",
+    tested="good steps, the last before growing, overflows of both signs, NaN, float32 and float64",
     returns=("step", "scale", "good"),
     hints=(
         "Two cases: all entries are finite, or some is not. Which one number decides between them, and what happens to "
@@ -156,6 +157,12 @@ SCALED_GRADIENT = Exercise(
             "count-kept",
             Edit("scale / 2, 0", "scale / 2, good"),
             "After an overflow the count of good steps begins again at zero.",
+        ),
+        Mistake(
+            "nan-let-through",
+            Edit("gradient.isfinite().all()", "not gradient.isinf().any()"),
+            "You looked for infinity only. NaN is not finite either, and one NaN in the step makes every later weight "
+            "NaN.",
         ),
         Mistake(
             "never-grown",
