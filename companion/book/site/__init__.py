@@ -23,6 +23,8 @@ PARTS = (
     "cards_page",
     "progress_page",
     "formulas_page",
+    "terms_page",
+    "question_sheet",
     "lean_styles",
 )
 
