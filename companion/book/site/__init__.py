@@ -24,6 +24,8 @@ PARTS = (
     "progress_page",
     "formulas_page",
     "search",
+    "terms_page",
+    "question_sheet",
     "lean_styles",
 )
 
