@@ -202,6 +202,25 @@ class Formula:
 
 
 @dataclass(frozen=True)
+class Term:
+    """A term of the field and where the book answers it.
+
+    Args:
+        name: the standard term.
+        aliases: what an interviewer says or a searcher types for it.
+        label: of the section that is its home; None where the questions and exercises are.
+        questions: the names of questions, which are their labels.
+        exercises: the labels of coding exercises.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    label: str | None = None
+    questions: tuple[str, ...] = ()
+    exercises: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Card:
     """One flash card. ``front`` and ``back`` are for the table, ``fields`` for Anki, whose templates join them."""
 

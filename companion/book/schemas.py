@@ -150,6 +150,12 @@ DRILL = _object(
     },
 )
 FORMULA = _object("a formula", {"id": _name()} | dict.fromkeys(("group", "name", "latex", "say", "link"), _TEXT))
+TERM = _object(
+    "a term",
+    {"name": _TEXT, "aliases": _list(_TEXT, 1)},
+    {"label": _TEXT, "questions": _list(_name("q-"), 1), "exercises": _list(_name("exr-"), 1)},
+)
+SHEET_GROUP = _object("a group of the sheet", {"title": _TEXT, "questions": _list(_name("q-"), 1)})
 _FORMATS = FormatChecker(formats=())
 
 

@@ -3,6 +3,7 @@
 import copy
 import difflib
 import importlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -13,22 +14,29 @@ from companion.practice.checker import NotAnswered, WrongAnswer, cost_summary, r
 from companion.practice.definition import Exercise
 from companion.practice.hints import Hint
 from companion.practice.plan import Plan, steps
+from companion.practice.task import Outline, Task, outline, overview
 
 
 @cache
-def _found() -> tuple[Exercise, ...]:
-    """Find the exercises in the folders of the chapters, in the order of the book and of their pages.
+def _records() -> tuple[tuple[Exercise, ...], tuple[Task, ...]]:
+    """Find the exercises and the tasks in the folders of the chapters, in the order of the book and of their pages.
 
     They are looked for when first asked for: a chapter's exercises are made with this package.
     """
-    found = []
+    found, tasks = [], []
     for chapter, folder in toc.chapter_files("exercises").items():
         package = f"companion.chapters.{toc.module_name(chapter)}.exercises"
         modules = [importlib.import_module(f"{package}.{path.stem}") for path in sorted(folder.glob("[a-z]*.py"))]
-        own = [value for module in modules for value in vars(module).values() if isinstance(value, Exercise)]
+        values = {id(value): value for module in modules for value in vars(module).values()}.values()
+        own = [value for value in values if isinstance(value, Exercise)]
         pages = list(dict.fromkeys(exercise.chapter for exercise in own))
         found += sorted(own, key=lambda exercise: (pages.index(exercise.chapter), exercise.place))
-    return tuple(found)
+        tasks += [value for value in values if isinstance(value, Task)]
+    return tuple(found), tuple(tasks)
+
+
+def _found() -> tuple[Exercise, ...]:
+    return _records()[0]
 
 
 def exercises(chapter: str | None = None) -> tuple[Exercise, ...]:
@@ -58,7 +66,48 @@ def plan(level: int | None = None) -> Plan:
     """
     if level not in (None, *TIERS):
         raise ValueError(f"a level is 1, 2 or 3: got {level!r}. Use one of these, or none for all.")
-    return Plan([step for step in steps(exercises()) if level in (None, step.level)])
+    return Plan([step for step in steps(exercises(), _records()[1]) if level in (None, step.level)])
+
+
+def task(name: str | None = None) -> Outline:
+    """List the stages of a composed task with their minutes, or all tasks.
+
+    Args:
+        name: of the task, for example ``"growing-attention"``; ``None`` means all.
+
+    Returns:
+        A table, with links on the site and with titles in plain text.
+
+    Raises:
+        ValueError: no task of this name.
+    """
+    tasks = {one.name: one for one in _records()[1]}
+    if name is None:
+        return overview(list(tasks.values()))
+    if name not in tasks:
+        raise ValueError(f"a task is called by its name: there is no {name!r}. There are: {', '.join(tasks)}.")
+    return outline(tasks[name])
+
+
+def build_on(name: str) -> Callable[..., object]:
+    """Give the answer to an earlier stage, to call it in a later one, and print whose it is.
+
+    Args:
+        name: of the exercise.
+
+    Returns:
+        The reader's function, if it was right when it was last checked here, or else the book's.
+
+    Raises:
+        ValueError: no exercise of this name.
+    """
+    exercise = _find(name)
+    answer = progress.PROGRESS.answer(name)
+    if answer is not None:
+        print(f"{exercise.title}: you build on your own {getattr(answer, '__name__', 'answer')}.")
+        return answer
+    print(f"{exercise.title}: you build on the book's answer, since none of yours has passed here.")
+    return exercise.reference
 
 
 def check_exercise(name: str, function: object, *, record: bool = True) -> None:
@@ -98,7 +147,7 @@ def check_exercise(name: str, function: object, *, record: bool = True) -> None:
     print(f"Tested: {exercise.tested}.")
     if text := cost_summary(exercise, outcomes):
         print(text)
-    _record(name, "solved", record)
+    _record(name, "solved", record, function)
 
 
 def inputs(name: str, case: int) -> tuple[object, ...]:
@@ -184,10 +233,10 @@ def _print_unanswered(exercise: Exercise, reason: str = "") -> None:
         print(reason)
 
 
-def _record(name: str, state: str, wanted: bool) -> None:
+def _record(name: str, state: str, wanted: bool, answer: Callable[..., object] | None = None) -> None:
     if not wanted:
         return
     try:
-        progress.PROGRESS.record(name, state)
+        progress.PROGRESS.record(name, state, answer)
     except (OSError, ValueError) as error:  # the verdict matters more than the file
         print(f"Progress was not saved: {error}")

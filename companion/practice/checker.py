@@ -20,6 +20,7 @@ from companion.practice.budget import NO_BUDGET, NO_COST, Cost, CostMeter, over_
 from companion.practice.compare import TOLERANCE, difference, not_zero
 from companion.practice.definition import Case, Exercise, Mistake
 from companion.practice.forbidden import CallWatcher
+from companion.practice.trial import Refusal, Unanswered
 from companion.practice.unchanged import is_unchanged
 
 
@@ -47,13 +48,14 @@ class NotAnswered(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a function did with a case: returned a value, raised, or changed an argument; and what it cost."""
+    """What a function did with a case: returned a value, raised, was refused, or changed an argument; what it cost."""
 
     value: object = None
     error: Exception | None = None
     changed: str | None = None
     cost: Cost = NO_COST
     excess: str | None = None
+    refusal: str | None = None
 
 
 def check(exercise: Exercise, function: Callable[..., object]) -> int:
@@ -93,7 +95,7 @@ def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outco
         raise NotAnswered("This is still the code as it was given.")
     cases = exercise.cases()
     _check_signature(exercise, function, cases[0])
-    wants = [exercise.reference(*copy.deepcopy(case.arguments)) for case in cases]
+    wants = [exercise.results(exercise.reference, copy.deepcopy(case.arguments)) for case in cases]
     mine: list[Outcome] = []
     for number, (case, want) in enumerate(zip(cases, wants, strict=True), start=1):
         outcome = _run(exercise, function, case)
@@ -197,6 +199,8 @@ def _explains(
 def _alike(exercise: Exercise, one: Outcome, other: Outcome) -> bool:
     if one.error or other.error:  # the same complaint about the same shapes: the same operation went wrong
         return type(one.error) is type(other.error) and str(one.error) == str(other.error)
+    if one.refusal or other.refusal:
+        return one.refusal == other.refusal
     return _storable(other.value) and difference(one.value, other.value, exercise.tolerance) is None
 
 
@@ -214,7 +218,11 @@ def _run(exercise: Exercise, function: Callable[..., object], case: Case) -> Out
                 stack.enter_context(watcher)
             if allowed != NO_BUDGET:
                 stack.enter_context(meter)
-            value = function(*arguments)
+            value = exercise.results(function, arguments)
+    except Unanswered as stub:
+        return Outcome(value=stub.value)
+    except Refusal as refusal:
+        return Outcome(refusal=str(refusal))
     except Exception as error:
         return Outcome(error=error)
     for name, before, after in zip(exercise.parameters, case.arguments, arguments, strict=True):
@@ -236,6 +244,8 @@ def _problem(exercise: Exercise, outcome: Outcome, want: object) -> str | None:
     """Say what is wrong with an outcome, or ``None``."""
     if outcome.error is not None:
         return f"Your code raised {type(outcome.error).__name__}: {outcome.error}"
+    if outcome.refusal is not None:
+        return outcome.refusal
     if outcome.changed is not None:
         return (
             f"Your code changed its argument `{outcome.changed}` in place, and the caller still needs it. "
@@ -252,7 +262,8 @@ def _is_stub(outcome: Outcome, function: Callable[..., object]) -> bool:
     if isinstance(outcome.error, NotImplementedError):  # torch raises it too, for a dtype that an operation lacks
         code = getattr(function, "__code__", None)
         return code is None or "NotImplementedError" in code.co_names
-    return outcome.error is None and (outcome.value is None or outcome.value is Ellipsis)
+    returned = outcome.error is None and outcome.refusal is None
+    return returned and (outcome.value is None or outcome.value is Ellipsis)
 
 
 def _forgotten_return(outcome: Outcome, function: Callable[..., object]) -> str:
@@ -268,11 +279,12 @@ def _check_signature(exercise: Exercise, function: Callable[..., object], case: 
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some built-in functions do not tell theirs
         return
+    asked = tuple(inspect.signature(exercise.reference).parameters)
     try:
-        signature.bind(*case.arguments)
+        signature.bind(*(asked if exercise.trial else case.arguments))
     except TypeError:
         name = getattr(function, "__name__", "your function")
-        call = f"{name}({', '.join(exercise.parameters)})"
+        call = f"{name}({', '.join(asked)})"
         message = f"{exercise.title}: the check calls {call}, but yours takes {signature}. Give it these parameters."
         raise WrongAnswer(_wrap(message), exercise.name, 1) from None
 

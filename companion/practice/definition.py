@@ -14,6 +14,7 @@ from torch._ops import OpOverloadPacket
 from companion.book.model import TIERS
 from companion.practice.budget import NO_BUDGET, Budget
 from companion.practice.compare import TOLERANCE
+from companion.practice.trial import answering
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ class Exercise:
         broken: the code that is handed over for repair, in place of an empty stub.
         forbidden: operators of torch that an answer may not call, as in :mod:`companion.practice.forbidden`.
         exact_zeros: whether an entry that is 0 in the reference's result must be exactly 0.
+        trial: what the check does with an answer, from the answer and a case's arguments, where that is not one call;
+            :mod:`companion.practice.trial`. Its parameters then name the arguments of a case.
 
     Raises:
         ValueError: not three hints, fewer than four mistakes, two mistakes of one name, or no such level.
@@ -102,6 +105,7 @@ class Exercise:
     broken: Callable[..., object] | None = None
     forbidden: tuple[OpOverloadPacket, ...] = ()
     exact_zeros: bool = False
+    trial: Callable[..., object] | None = None
 
     def __post_init__(self) -> None:
         if len(self.hints) != 3:
@@ -119,8 +123,22 @@ class Exercise:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the arguments, in order."""
-        return tuple(inspect.signature(self.reference).parameters)
+        """Names of the arguments of a case, in order."""
+        names = tuple(inspect.signature(self.trial or self.reference).parameters)
+        return names[1:] if self.trial else names
+
+    def results(self, function: Callable[..., object], arguments: Sequence[object]) -> object:
+        """Give what is compared of an answer: what it returns, or what the trial makes of it.
+
+        Args:
+            function: the answer.
+            arguments: of a case.
+
+        Returns:
+            Its results; where there is a trial, an :class:`companion.practice.trial.Unanswered` or a
+            :class:`companion.practice.trial.Refusal` may come instead.
+        """
+        return self.trial(answering(function), *arguments) if self.trial else function(*arguments)
 
     @cached_property
     def wrong_answers(self) -> dict[str, tuple[Callable[..., object], ...]]:

@@ -118,6 +118,9 @@ MEANINGS: tuple[tuple[str, str], ...] = (
 )
 """Patterns of messages, and what each of them means; the groups of a pattern fill the numbers in."""
 
+CALLERS = ("companion.practice.definition", "companion.practice.trial")
+"""Modules through which the checker calls an answer."""
+
 LONGEST_LINE = 100  # characters of the reader's line that a message quotes
 
 
@@ -168,10 +171,16 @@ def trim_traceback(error: Exception, function: Callable[..., object]) -> None:
 def _own_steps(error: Exception, function: Callable[..., object]) -> list[TracebackType]:
     """List the steps of a traceback in the namespace of the function: a notebook, with all its cells, is one."""
     steps = _steps(error)[1:]  # the first is the call by the checker
+    called = [number for number, step in enumerate(steps, start=1) if _module(step) in CALLERS]
+    steps = steps[max(called, default=0) :]
     home = getattr(inspect.unwrap(function), "__globals__", None)
     if home is None and steps:
         home = steps[0].tb_frame.f_globals
     return [step for step in steps if step.tb_frame.f_globals is home]
+
+
+def _module(step: TracebackType) -> str:
+    return step.tb_frame.f_globals.get("__name__", "")
 
 
 def _steps(error: Exception) -> list[TracebackType]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from companion.book.topics import TOPICS, topic_title
 from companion.practice.definition import Exercise
+from companion.practice.task import Task
 
 MINUTES = {1: 10, 2: 20, 3: 35}  # an estimate for an exercise that gives none
 
@@ -18,12 +19,14 @@ class Step:
         exercise: which one.
         level: 1, 2 or 3.
         minutes: an estimate.
+        stage: which stage of a composed task it is, in words; empty where it stands alone.
     """
 
     number: int
     exercise: Exercise
     level: int
     minutes: int
+    stage: str = ""
 
     @property
     def topic(self) -> str:
@@ -32,7 +35,9 @@ class Step:
 
     @property
     def kind(self) -> str:
-        """What is asked: to write, to write within limits of cost, or to repair."""
+        """What is asked: a stage of a task, to write, to write within limits of cost, or to repair."""
+        if self.stage:
+            return self.stage
         if self.exercise.broken:
             return "repair"
         return "write, cost limited" if self.exercise.budget else "write"
@@ -59,15 +64,25 @@ class Plan:
         return "\n".join(["| No. | Drill | Topic | Task | Min. |", "|--:|:--|:--|:--|--:|", *rows])
 
 
-def steps(exercises: Sequence[Exercise]) -> tuple[Step, ...]:
+def steps(exercises: Sequence[Exercise], tasks: Sequence[Task] = ()) -> tuple[Step, ...]:
     """Put exercises in one order: by level, then by topic in the order of the book.
 
     Args:
         exercises: of the whole book, or some.
+        tasks: of which some are stages.
 
     Returns:
         A step for each.
     """
     order = {topic: place for place, topic in enumerate(TOPICS)}
     every = sorted(exercises, key=lambda one: (one.level, order.get(one.topic or one.chapter, len(order))))
-    return tuple(Step(number, one, one.level, one.minutes or MINUTES[one.level]) for number, one in enumerate(every, 1))
+    stages = {
+        stage.name: f"stage {number} of {len(task.stages)}"
+        for task in tasks
+        for number, stage in enumerate(task.stages, start=1)
+        if stage.chapter == task.stages[-1].chapter  # one that is borrowed from another page stands alone there
+    }
+    return tuple(
+        Step(number, one, one.level, one.minutes or MINUTES[one.level], stages.get(one.name, ""))
+        for number, one in enumerate(every, start=1)
+    )

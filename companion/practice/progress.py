@@ -1,7 +1,7 @@
 """How far the reader is: which exercises are solved, tried or open, in memory or in a file of the reader's choice."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 STATES = ("open", "tried", "solved")
@@ -16,6 +16,7 @@ class Progress:
     def __init__(self) -> None:
         self._states: dict[str, str] = {}
         self._path: Path | None = None
+        self._answers: dict[str, Callable[..., object]] = {}
 
     @property
     def path(self) -> Path | None:
@@ -26,12 +27,17 @@ class Progress:
         """One of ``"open"``, ``"tried"`` and ``"solved"``."""
         return self._states.get(name, "open")
 
-    def record(self, name: str, state: str) -> None:
+    def answer(self, name: str) -> Callable[..., object] | None:
+        """The answer that was tried last in this process, if it was right; functions are never written to a file."""
+        return self._answers.get(name)
+
+    def record(self, name: str, state: str, answer: Callable[..., object] | None = None) -> None:
         """Note that an exercise was tried or solved, and save.
 
         Args:
             name: of the exercise.
             state: one of :data:`STATES`.
+            answer: the function that solved it, for later stages to build on; ``None`` forgets an earlier one.
 
         Raises:
             ValueError: no such state, or the file no longer holds progress.
@@ -39,6 +45,9 @@ class Progress:
         if state not in STATES:
             raise ValueError(f"a state is one of {', '.join(STATES)}: got {state!r}. Use one of these.")
         self._states = _merge(self._states, {name: state})
+        self._answers.pop(name, None)
+        if answer is not None:
+            self._answers[name] = answer
         if self._path is not None:
             self.keep(self._path)
 

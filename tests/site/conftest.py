@@ -69,7 +69,7 @@ def out_of_date() -> str | None:
         if made_from == build_site.digest(*(ROOT / name for name in build_site.INPUTS)):
             return None
         return "the site was built from other sources than those in this folder: run `make book` first."
-    built = (SITE / "searchindex.js").stat().st_mtime
+    built = (SITE / "objects.inv").stat().st_mtime
     newer = [path.relative_to(ROOT) for path in sources() if path.stat().st_mtime > built]
     return f"the site is older than {newer[0]}: run `make book` first." if newer else None
 

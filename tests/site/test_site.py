@@ -140,7 +140,7 @@ def test_every_page_has_a_language_a_title_and_one_heading(site: Path, pages: li
         page = soup(site / name)
         assert page.html["lang"] == "en", name
         assert "Transformers, tested" in page.title.text, name
-        headings = [tag.get_text() for tag in page.select("article h1, .bd-search-container h1")]
+        headings = [tag.get_text() for tag in page.select("article h1, .find-page h1")]
         assert len(headings) == 1, f"{name}: {headings}"
 
 
@@ -213,7 +213,7 @@ def zipped(path: Path) -> int:
 
 
 def weigh(site: Path, name: str) -> tuple[int, int, int]:
-    """Return the gzipped bytes of a page: its own, the theme's with search, and the style sheet of its formulas."""
+    """Return the gzipped bytes of a page: its own, the theme's, and the style sheet of its formulas."""
     page = site / name
     loaded = {page, *((page.parent / urlsplit(a).path).resolve() for a in addresses_that_load(soup(page)))}
     files = {path for path in loaded if path.is_file() and "favicon" not in path.name and path.name != "search.html"}

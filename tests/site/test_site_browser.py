@@ -249,37 +249,6 @@ def test_pages_open_quickly(
     assert seconds < 15
 
 
-@pytest.mark.parametrize("place", ["server", "folder"])
-def test_search_finds_a_word(page: object, site: Path, server: str, place: str) -> None:
-    root = server if place == "server" else site.as_uri()
-    page.goto(f"{root}/search.html?q=causal")
-    page.wait_for_selector("#search-results ul.search li a")
-    found = page.eval_on_selector_all("#search-results ul.search li a", "links => links.map(link => link.href)")
-    assert any("book/glossary.html" in link for link in found)
-    page.click("#search-results ul.search li a >> nth=0")
-    page.wait_for_url("**/book/**")
-
-
-def test_search_opens_by_its_key_and_takes_a_word(page: object, server: str) -> None:
-    page.goto(f"{server}/book/index.html")
-    page.keyboard.press("Control+K")
-    page.wait_for_selector("#pst-search-dialog[open]")
-    page.keyboard.type("softmax")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/search.html?q=softmax")
-    page.wait_for_selector("#search-results ul.search li a")
-
-
-def test_a_searched_word_leaves_pictures_alone(page: object, server: str) -> None:
-    """A mark set around the word inside a drawing's title would be no element of a drawing, and break it."""
-    page.goto(f"{server}/search.html?q=softmax")
-    page.wait_for_selector("#search-results ul.search li a")
-    page.goto(f"{server}/book/index.html")
-    words = "() => [...document.querySelectorAll('svg :is(title, desc, text)')].map((e) => e.textContent).join(' ')"
-    assert "softmax" in page.evaluate(words).lower()
-    page.wait_for_timeout(500)  # what a script writes to the console, the fixture sees
-
-
 def test_the_colours_can_be_changed_and_stay_so(browser: object, server: str) -> None:
     context = browser.new_context(color_scheme="light", viewport={"width": 1440, "height": 900})
     page = context.new_page()

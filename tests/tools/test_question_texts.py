@@ -10,6 +10,12 @@ from companion.book.questions import read_questions
 
 BOOK = Path(__file__).parents[2] / "book"
 LEAST_WORDS = 5  # of an answer to a follow-up: fewer give no reason
+MOST_WORDS = {"question": 30, "short": 40, "full": 120}
+OWN_RUNS = (
+    r"\b(?:in (?:a|one) (?:small|toy) (?:run|task|test|experiment|simulation)"
+    r"|in (?:small|toy|these|our) runs?|in a trial|a simulation of)\b"
+)
+"""A candidate cannot cite the experiments of a book; they are the evidence below an answer."""
 # Words that point at something on the page, which a card does not show.
 POINTERS = {
     "the page": r"\b(?:this|the same) (?:chapter|page|section|notebook|figure|plot|listing|cell)\b",
@@ -54,6 +60,40 @@ def bare(item):
         for number, (_, answer) in enumerate(item.follow_ups, 1)
         if len(answer.split()) < LEAST_WORDS
     ]
+
+
+def spoken(text):
+    """Count the words that are said; a formula counts as one, a citation and a block of code as none."""
+    text = re.sub(r"```.*?```|\{cite[^`]*`[^`]*`", "", text, flags=re.DOTALL)
+    text = re.sub(r"\{\w+\}`([^`<]*)(?:<[^`]*>)?`", r"\1", text)
+    text = re.sub(r"\$\$.*?\$\$|\$[^$]*\$", "formula", text, flags=re.DOTALL)
+    return len(re.findall(r"\w[\w'’.,-]*", text))
+
+
+def too_long(item):
+    """Name the parts of a question that take longer to say than an interview allows."""
+    lengths = {part: spoken(text) for part, text in texts(item) if part in MOST_WORDS}
+    return [f"{item.name}, {part}: {n} words" for part, n in lengths.items() if n > MOST_WORDS[part]]
+
+
+def own_runs(item):
+    """Name the phrases of a short or a whiteboard answer that cite an experiment which only the book has."""
+    parts = {"short": item.short, "full": item.full}
+    return [
+        f"{item.name}, {part}: {match[0]!r}"
+        for part, text in parts.items()
+        for match in re.finditer(OWN_RUNS, " ".join(text.split()), re.IGNORECASE)
+    ]
+
+
+def test_a_question_and_its_answers_are_short_enough_to_say(chapter):
+    items = read_questions(BOOK / f"{chapter}.ipynb")
+    assert [problem for item in items for problem in too_long(item)] == []
+
+
+def test_no_answer_cites_an_experiment_of_the_book(chapter):
+    items = read_questions(BOOK / f"{chapter}.ipynb")
+    assert [problem for item in items for problem in own_runs(item)] == []
 
 
 def test_no_question_points_at_what_only_its_page_shows(chapter):
@@ -110,3 +150,12 @@ def test_a_word_that_points_at_nothing_on_the_page_is_let_through(text):
 def test_an_answer_without_a_reason_is_named():
     item = ask(follow_ups=(("Is it?", "No, it is $2 d$."), ("And so?", "No."), ("Why?", "The mean alone.")))
     assert bare(item) == ["q-x, follow-up 2: 'No.'", "q-x, follow-up 3: 'The mean alone.'"]
+
+
+def test_an_answer_that_is_too_long_or_cites_a_run_of_the_book_is_named():
+    item = ask(
+        question="why " * 31, short="$a + b$ {cite:p}`who1999what` " * 41, full="In a small\nrun it is so. " * 21
+    )
+    assert too_long(item) == ["q-x, question: 31 words", "q-x, short: 41 words", "q-x, full: 147 words"]
+    assert own_runs(ask(full="It was so in small\nruns. Fitted to small runs.")) == ["q-x, full: 'in small runs'"]
+    assert too_long(ask(question="why " * 30, short="two-thirds " * 40, full="```\na b c\n```" + "so " * 120)) == []

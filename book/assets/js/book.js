@@ -2,10 +2,47 @@
 (() => {
   "use strict";
 
-  // From a folder on disk a page may not fetch another one, so search shows its results without their summaries.
-  if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS === "object") {
-    DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  // The search is loaded when it is first asked for, by its button or by Ctrl+K.
+  /** @type {Promise<void> | undefined} */
+  let searching;
+  async function search() {
+    searching ??= /** @type {Promise<void>} */ (
+      new Promise((/** @type {(value?: any) => void} */ done, failed) => {
+        const root = new URL(`${document.documentElement.dataset.content_root ?? "./"}_static/`, location.href);
+        const style = Object.assign(document.createElement("link"), { rel: "stylesheet" });
+        const script = document.createElement("script");
+        const styled = new Promise((shown) => style.addEventListener("load", shown, { once: true }));
+        script.addEventListener("load", () => styled.then(() => done()));
+        script.addEventListener("error", failed);
+        style.href = new URL("css/search.css", root).href;
+        script.src = new URL("js/search.js", root).href;
+        document.head.append(style, ...(typeof bookSearch === "undefined" ? [script] : []));
+        if (typeof bookSearch !== "undefined") done();
+      })
+    );
+    await searching;
+    bookSearch.open();
   }
+  for (const button of document.querySelectorAll(".search-button__button")) button.addEventListener("click", search);
+  addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    search();
+  });
+
+  // A link to a place in a fold opens it.
+  function unfold() {
+    const name = decodeURIComponent(location.hash.slice(1));
+    const place = name && document.getElementById(name);
+    if (!place) return;
+    const folds = [];
+    for (let fold = place.closest("details"); fold; fold = fold.parentElement.closest("details")) folds.push(fold);
+    if (!folds.some((fold) => !fold.open)) return;
+    for (const fold of folds) fold.open = true;
+    place.scrollIntoView();
+  }
+  addEventListener("hashchange", unfold);
+  unfold();
 
   // A box that scrolls sideways must be reachable by keyboard, and one that does not must not be a tab stop.
   // The theme looks at code and tables only, and not again when a fold opens. First read all, then write: each

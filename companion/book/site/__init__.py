@@ -23,6 +23,9 @@ PARTS = (
     "cards_page",
     "progress_page",
     "formulas_page",
+    "search",
+    "terms_page",
+    "question_sheet",
     "lean_styles",
 )
 

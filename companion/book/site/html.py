@@ -29,6 +29,8 @@ FILES = {
     ),
     "progress-table": (*_SHARED, "js/progress-file.js", "js/progress.js", "css/progress.css"),
     "formulas": ("css/formulas.css",),
+    "term-list": ("css/terms.css",),
+    "question-sheet": ("css/question-sheet.css",),
     "fig-pair": ("picture.css",),
 }
 """The scripts and styles that a page loads if it has an element of the class; no other page does."""

@@ -23,8 +23,8 @@ SHEETS = (
     "mystnb.*.css",
     "copybutton.css",
 )
-UNUSED = ("scripts/fontawesome.js",)
-"""Which no page loads: ``templates/layout.html`` takes it out, and ``book.css`` draws the icons."""
+UNUSED = ("scripts/fontawesome.js", "searchtools.js", "language_data.js", "sphinx_highlight.js")
+"""Which no page loads: ``templates/layout.html`` takes them out. ``book.css`` draws icons, ``search.js`` searches."""
 _CLASSES, _WORD = re.compile(r'\sclass="([^"]*)"'), re.compile(r"[A-Za-z_][\w-]*")
 _SCRIPTS = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
 _NESTED = {"media", "supports", "layer", "container"}

@@ -198,6 +198,11 @@ class Renderer:
         raise nodes.SkipNode
 
 
+def formulas_of(app: Sphinx) -> dict[tuple[str, bool], str]:
+    """Return the HTML of every formula of the book, once they are set."""
+    return app.registry.html_inline_math_renderers["book"][0].__self__.html
+
+
 def setup(app: Sphinx) -> dict[str, object]:
     """Register the renderer, which takes the place of Sphinx's own."""
     renderer = Renderer()

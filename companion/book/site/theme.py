@@ -11,21 +11,11 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.search.en import SearchEnglish
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
 log = logging.getLogger(__name__)
 TEMPLATES = Path(__file__).with_name("templates")
-_PIECE_OF_A_NUMBER = re.compile(r"(?!(?:[1-9]\d{0,2}|(?:19|20)\d\d|\d[a-z])$)\d")
-
-
-class WordsOfTheBook(SearchEnglish):
-    """Leave out of the search what outputs are full of and nobody looks for: pieces of printed numbers."""
-
-    def word_filter(self, word: str) -> bool:
-        """Tell whether a word is searched for; of numbers, those below 1,000 and years."""
-        return super().word_filter(word) and not _PIECE_OF_A_NUMBER.match(word)
 
 
 def without_scripts(head: str, *names: str) -> str:
@@ -74,7 +64,6 @@ def name_toggles(app: Sphinx, pagename: str, templatename: str, context: dict, d
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Register the templates and the list of sources."""
-    app.add_search_language(WordsOfTheBook)
     app.add_node(nodes.citation, html=(visit_citation, depart_citation), override=True)
     app.connect("config-inited", add_templates)
     app.connect("html-page-context", add_to_context)

@@ -1,3 +1,3 @@
 """The chapter scaling: its exercises, explorers, quiz items and claims."""
 
-TITLE = "Tokens, scale, fine-tuning"
+TITLE = "Scale"

@@ -1,7 +1,7 @@
 """What the pages on biases and on heads read from measurements/theory."""
 
 from companion.chapters.theory.digits import DIGITS
-from companion.chapters.theory.induction import INDUCTION
+from companion.chapters.theory.induction_runs import INDUCTION
 from companion.chapters.theory.languages import SEQUENCES
 from companion.chapters.theory.parity import PARITY
 

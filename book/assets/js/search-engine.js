@@ -1,0 +1,255 @@
+/* Finds places of the book by MiniSearch: what counts as a word, how places are ranked, which words are marked. */
+const searchEngine = (() => {
+  "use strict";
+
+  const WORD = /[\p{L}\p{N}_]+(?:[-‑–][\p{L}\p{N}_]+)*|√/gu;
+  const STOP = new Set(
+    (
+      "a an and are as at be been but by can could did do does for from had has have how i if in into is it its me my of " +
+      "on or our should so than that the their them then there these they this to us use used using versus vs was we " +
+      "were what when where which while who will with would you your"
+    ).split(" "),
+  );
+  /** Words that say what kind of place is looked for, or little else: they count little as words. */
+  const WISHES = {
+    exercise: ["exercise", "implement", "write", "code", "drill"],
+    term: ["definition", "define", "meaning", "glossary"],
+    question: ["question", "interview"],
+    formula: ["formula", "equation"],
+    claim: ["claim", "myth"],
+  };
+  const WEAK = new Set(["why", "not", "difference", "between", "explain", "work", "need", "many", "much", "no"]);
+  /** Ways to write the same word. */
+  const SAME = new Map([
+    ["√", "root"],
+    ["sqrt", "root"],
+    ["normalization", "normalisation"],
+    ["quantization", "quantisation"],
+    ["tokenization", "tokenisation"],
+    ["tokenizer", "tokeniser"],
+    ["color", "colour"],
+    ["optimize", "optimise"],
+    ["optimizer", "optimiser"],
+    ["initialization", "initialisation"],
+    ["regularization", "regularisation"],
+    ["parallelization", "parallelisation"],
+  ]);
+  const FIELDS = { title: 7, names: 7, page: 1.2, text: 1, rest: 0.6 };
+  /** A term that one looks up comes before what is said of it; a page before its sections only by its title. */
+  const KIND = { page: 1.25, section: 1.15, term: 1.2, question: 0.85, exercise: 0.9, claim: 0.7, formula: 0.9 };
+  const MOST = 30;
+
+  /** Leave off the endings by which forms of a word differ. */
+  function stem(word) {
+    let short = word;
+    if (/^[a-z]{4,}s$/.test(short) && !/(ss|us|is|as)$/.test(short)) short = short.slice(0, -1);
+    for (const ending of ["ing", "ed"]) {
+      if (short.length - ending.length >= 4 && short.endsWith(ending)) {
+        short = short.slice(0, -ending.length);
+        break;
+      }
+    }
+    return short.length >= 5 && short.endsWith("e") ? short.slice(0, -1) : short;
+  }
+
+  /** The forms under which a word is kept: `warm-up` also as its parts, `d_k` as `dk`, `LayerNorm` as two words. */
+  function formsOf(word) {
+    const plain = word.normalize("NFKD").replace(/\p{M}/gu, "");
+    const pieces = plain.match(/[-‑–_]|\p{Ll}\p{Lu}\p{Ll}/u) ? plain.split(/[-‑–_]|(?<=\p{Ll})(?=\p{Lu}\p{Ll})/u) : [];
+    const whole = plain.replace(/[-‑–_]/gu, "").toLowerCase();
+    const parts = pieces.map((part) => part.toLowerCase()).filter((part) => part && !STOP.has(part));
+    return [...new Set([whole, ...parts].map((form) => stem(SAME.get(form) ?? form)))];
+  }
+  /** Every word that was met, with its forms and how often it stands in the book. */
+  const kept = new Map();
+  function forms(word) {
+    let found = kept.get(word);
+    if (!found) {
+      found = { forms: formsOf(word), count: 0 };
+      kept.set(word, found);
+    }
+    return found.forms;
+  }
+  function counted(word) {
+    const made = forms(word);
+    kept.get(word).count += 1;
+    return made;
+  }
+
+  const tokens = (text) => text.match(WORD) ?? [];
+  const isLittle = (word) => STOP.has(word.toLowerCase());
+  const index = (word) => (isLittle(word) ? null : forms(word));
+
+  /** Parts of a text, each marked or not. */
+  function marked(text, isHit) {
+    const parts = [];
+    const add = (piece, hit) => {
+      if (!piece) return;
+      if (parts.length && parts.at(-1).hit === hit) parts.at(-1).text += piece;
+      else parts.push({ text: piece, hit });
+    };
+    let end = 0;
+    for (const found of text.matchAll(WORD)) {
+      add(text.slice(end, found.index), false);
+      add(found[0], isHit(found[0]));
+      end = found.index + found[0].length;
+    }
+    add(text.slice(end), false);
+    return parts;
+  }
+
+  /** The part of a text, about so many characters, that has most of the words. */
+  function excerpt(text, isHit, length = 170) {
+    if (text.length <= length) return text;
+    const hits = [...text.matchAll(WORD)].filter((found) => isHit(found[0]));
+    let best = { start: 0, count: -1 };
+    for (const { index: first } of [{ index: 0 }, ...hits]) {
+      const early = Math.min(first - 30, text.length - length);
+      const start = first < length * 0.6 ? 0 : text.lastIndexOf(" ", early) + 1;
+      const within = hits.filter((hit) => hit.index >= start && hit.index + hit[0].length <= start + length);
+      const count = new Set(within.map((hit) => forms(hit[0])[0])).size;
+      if (count > best.count) best = { start, count };
+    }
+    const { start } = best;
+    let piece = text.slice(start, start + length);
+    const ends = start + length >= text.length;
+    if (!ends) piece = piece.slice(0, Math.max(piece.lastIndexOf(" "), 1)).replace(/[,;:.]?$/, "");
+    return `${start ? "… " : ""}${piece}${ends || piece.endsWith("…") ? "" : " …"}`.replace(/ …$/, "\u00a0…");
+  }
+
+  /**
+   * Make the search.
+   * @param {{kinds: string[], pages: string[][], entries: any[][]}} data what the build wrote
+   * @param {any} MiniSearch the library
+   */
+  function make(data, MiniSearch) {
+    const places = data.entries.map(([kind, page, anchor, title, names, text, rest], id) => ({
+      ...{ id, title, names, text, rest, kind: data.kinds[kind], chapter: data.pages[page][2] },
+      address: data.pages[page][0] + (anchor && `#${anchor}`),
+      page: data.pages[page][1],
+    }));
+    const mini = new MiniSearch({
+      fields: Object.keys(FIELDS),
+      tokenize: tokens,
+      processTerm: (word) => (isLittle(word) ? null : counted(word)),
+      extractField: (place, field) =>
+        field !== "page" ? place[field] : place.kind === "page" ? place.chapter : `${place.page} ${place.chapter}`,
+    });
+    mini.addAll(places);
+    const parts = (word) => (isLittle(word) ? 0 : Math.max(1, forms(word).length - 1));
+    const lengths = places.map(({ title }) => tokens(title).reduce((sum, word) => sum + parts(word), 0) || 1);
+    // "In short" is a title of many sections, and says nothing of any.
+    const titles = new Map();
+    for (const { title } of places) titles.set(title, (titles.get(title) ?? 0) + 1);
+    const plain = ({ title, text }) => (titles.get(title) > 8 ? 0.4 : text ? 1 : 0.6);
+
+    const settings = (words) => ({
+      tokenize: () => words,
+      processTerm: (word) => word,
+      boost: FIELDS,
+      bm25: { k: 1.2, b: 0.6, d: 0.3 },
+      weights: { fuzzy: 0, prefix: 0.35 },
+      prefix: (word) => word.length > 2 || words.length === 1 || (word.length === 2 && word === words.at(-1)),
+    });
+    const known = new Map();
+    /** Whether a word, or its beginning, stands anywhere. */
+    function isKnown(word) {
+      if (!known.has(word)) known.set(word, mini.search("x", { ...settings([word]), prefix: true }).length > 0);
+      return known.get(word);
+    }
+    /** The word of the book that a misspelt one differs from by one error; of several, the most frequent one. */
+    function corrected(word) {
+      let best = "";
+      let most = 0;
+      for (const [other, { count }] of kept) {
+        if (count <= most || Math.abs(other.length - word.length) > 1) continue;
+        if (distance(word, other.toLowerCase()) === 1) [best, most] = [other, count];
+      }
+      return best;
+    }
+
+    /** What a query asks for: its words, each with its kept form; the little ones count where there are no others. */
+    function asked(query) {
+      const all = tokens(query);
+      const words = all.filter((word) => !isLittle(word));
+      const wanted = (words.length ? words : all).flatMap((word) => {
+        const [whole, ...parts] = forms(word);
+        const pieces = parts.map((part) => [part, part]);
+        return pieces.length && !isKnown(whole) ? pieces : [[word, whole], ...pieces];
+      });
+      return new Map(wanted);
+    }
+
+    /**
+     * Find the places that fit a query best.
+     * @param {string} query
+     * @returns {{results: any[], instead: [string, string][], missing: string[]}} places with marked parts; words that
+     *   were read as others; words that stand nowhere
+     */
+    function search(query) {
+      const instead = [];
+      const missing = [];
+      const words = [];
+      for (const [word, form] of asked(query)) {
+        const other = isKnown(form) || word.length < 4 ? "" : corrected(word.toLowerCase());
+        if (isKnown(form)) words.push(form);
+        else if (other) {
+          words.push(forms(other)[0]);
+          instead.push([word, other]);
+        } else missing.push(word);
+      }
+      if (!words.length) return { results: [], instead, missing };
+      const wishes = Object.keys(WISHES).filter((kind) => WISHES[kind].some((word) => words.includes(stem(word))));
+      const wishing = new Set(wishes.flatMap((kind) => WISHES[kind].map(stem)));
+      const strong = words.some((word) => !wishing.has(word) && !WEAK.has(word));
+      const pieces = new Set(tokens(query).flatMap((word) => forms(word).slice(1)));
+      const weight = (word) =>
+        pieces.has(word) ? 0.4 : !strong ? 1 : wishing.has(word) ? 0.1 : WEAK.has(word) ? 0.25 : 1;
+      const total = words.reduce((sum, word) => sum + weight(word), 0);
+      const found = mini.search("x", { ...settings(words), boostTerm: weight });
+      const ranked = found.map(({ id, score, queryTerms, match, terms }) => {
+        const place = places[id];
+        const covered = [...new Set(queryTerms)].reduce((sum, word) => sum + weight(word), 0) / total;
+        const inTitle = words.filter((word) => match[word]?.some((field) => field === "title" || field === "names"));
+        const whole = 1 + Math.min(1, inTitle.length / lengths[id]) ** 2;
+        return { id, terms, score: score * covered ** 2 * whole * KIND[place.kind] * plain(place) };
+      });
+      ranked.sort((one, other) => other.score - one.score || one.id - other.id);
+      // Who asks for an exercise gets one or two among the first three, whatever else fits.
+      const wished = strong ? ranked.filter(({ id }) => wishes.includes(places[id].kind)).slice(0, 2) : [];
+      const ordered = [...new Set([ranked[0], ...wished, ...ranked])];
+      const results = ordered.slice(0, MOST).map(({ id, score, terms: matched }) => {
+        const place = places[id];
+        const terms = new Set(matched);
+        const isHit = (word) => (index(word) ?? []).some((form) => terms.has(form));
+        const { kind, title, address, chapter, page } = place;
+        const where = [...new Set([chapter, page])].filter((name) => name && name !== title);
+        const text = marked(excerpt(place.text, isHit), isHit);
+        const own = new Set(tokens(title).flatMap(forms));
+        const tells = (word) => isHit(word) && !own.has(forms(word)[0]);
+        const names = place.names.split(", ").filter((name) => tokens(name).some(tells));
+        const also = names.length ? marked(names.join(", "), isHit) : [];
+        return { kind, title, address, where, score, heading: marked(title, isHit), names: also, text };
+      });
+      return { results, instead, missing };
+    }
+    return Object.freeze({ search, places });
+  }
+
+  /** How many letters must be changed, added, left out or exchanged with the next one. */
+  function distance(one, other) {
+    const rows = [...Array(one.length + 1).keys()].map((row) => [row]);
+    for (let column = 0; column <= other.length; column += 1) rows[0][column] = column;
+    for (let i = 1; i <= one.length; i += 1) {
+      for (let j = 1; j <= other.length; j += 1) {
+        const changed = one[i - 1] === other[j - 1] ? 0 : 1;
+        rows[i][j] = Math.min(rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + changed);
+        if (i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1])
+          rows[i][j] = Math.min(rows[i][j], rows[i - 2][j - 2] + 1);
+      }
+    }
+    return rows[one.length][other.length];
+  }
+
+  return Object.freeze({ make, distance });
+})();

@@ -1,0 +1,209 @@
+/* The search: a field with results while one types, as a dialog on every page and as the page search.html. It is loaded
+   when it is first opened; only then it loads the library, the engine and what they search. */
+const bookSearch = (() => {
+  "use strict";
+
+  const ROOT = new URL(document.documentElement.dataset.content_root ?? "./", location.href);
+  const SCRIPTS = ["js/vendor/minisearch.js", "js/search-engine.js", "search-data.js"];
+  const KINDS = {
+    page: "Page",
+    section: "Section",
+    term: "Term",
+    question: "Question",
+    exercise: "Exercise",
+    claim: "Claim",
+    formula: "Formula",
+  };
+  const STARTS = ["why divide by sqrt", "RoPE", "KV cache", "pre-norm", "LoRA rank", "FlashAttention"];
+
+  /** @param {string} tag @param {Record<string, any>} [attributes] @param {...(Node | string)} children */
+  function make(tag, attributes = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (typeof value === "function") made.addEventListener(name, value);
+      else if (value !== false) made.setAttribute(name, value === true ? "" : value);
+    }
+    made.append(...children);
+    return made;
+  }
+
+  const load = (path) =>
+    new Promise((done, failed) => {
+      const address = new URL(`_static/${path}`, ROOT).href;
+      document.head.append(make("script", { src: address, load: done, error: () => failed(new Error(address)) }));
+    });
+  let engine;
+  const ready = () => {
+    engine ??= Promise.all(SCRIPTS.map(load)).then(() =>
+      searchEngine.make(/** @type {any} */ (window).bookSearchData, /** @type {any} */ (window).MiniSearch),
+    );
+    return engine;
+  };
+
+  const marked = (parts) => parts.map(({ text, hit }) => (hit ? make("mark", {}, text) : text));
+
+  /** The field and its list, by the pattern of a combobox: the focus stays in the field, the arrows move a mark. */
+  function build({ id, follow = (_event) => {} }) {
+    const list = make("div", { class: "find-list", id: `${id}-list`, role: "listbox", "aria-label": "Results" });
+    const said = make("p", { class: "find-said", role: "status" });
+    const input = /** @type {HTMLInputElement} */ (
+      make("input", {
+        ...{ type: "text", class: "find-input", id: `${id}-input`, name: "q", role: "combobox" },
+        ...{ "aria-label": "Search the book", "aria-autocomplete": "list", "aria-expanded": "false" },
+        ...{ "aria-controls": list.id, autocomplete: "off", autocapitalize: "off", spellcheck: "false" },
+        ...{ placeholder: "A term, a question, a few words", enterkeyhint: "go", input: show, keydown: press },
+      })
+    );
+    const starts = make(
+      "p",
+      { class: "find-starts" },
+      "For example: ",
+      ...STARTS.map((words) => make("button", { type: "button", click: () => ask(words) }, words)),
+    );
+    let options = [];
+    let active = -1;
+    let turn = 0;
+
+    function choose(number) {
+      options[active]?.setAttribute("aria-selected", "false");
+      active = number;
+      const option = options[active];
+      if (!option) return input.removeAttribute("aria-activedescendant");
+      option.setAttribute("aria-selected", "true");
+      input.setAttribute("aria-activedescendant", option.id);
+      return option.scrollIntoView({ block: "nearest" });
+    }
+
+    function press(event) {
+      const last = options.length - 1;
+      const moves = { ArrowDown: active < last ? active + 1 : 0, ArrowUp: active > 0 ? active - 1 : last };
+      if (event.key in moves && options.length) {
+        event.preventDefault();
+        choose(moves[event.key]);
+      } else if (event.key === "Enter" && !event.isComposing) {
+        event.preventDefault();
+        if (drawn === turn) options[Math.max(active, 0)]?.click();
+        else waiting = true; // for the list that is on its way
+      }
+    }
+
+    function ask(words) {
+      input.value = words;
+      input.focus();
+      show();
+    }
+
+    function option(found, number) {
+      const link = make(
+        "a",
+        {
+          ...{ class: "find-option", id: `${id}-${number}`, role: "option", tabindex: "-1", "aria-selected": "false" },
+          ...{ href: new URL(found.address, ROOT).href, click: follow },
+        },
+        make("span", { class: "find-kind" }, KINDS[found.kind]),
+        make("span", { class: "find-title" }, ...marked(found.heading)),
+      );
+      const names = found.names.length ? [found.where.length ? " · also: " : "also: ", ...marked(found.names)] : [];
+      if (found.where.length + names.length)
+        link.append(make("span", { class: "find-where" }, found.where.join(" › "), ...names));
+      if (found.text.length) link.append(make("span", { class: "find-text" }, ...marked(found.text)));
+      return link;
+    }
+
+    let drawn = 0;
+    let waiting = false;
+    async function show() {
+      turn += 1;
+      const mine = turn;
+      const query = input.value.trim();
+      starts.hidden = query !== "";
+      if (!query) return draw(mine, []);
+      try {
+        const found = (await ready()).search(query);
+        if (mine === turn) draw(mine, found.results, found);
+      } catch (error) {
+        said.textContent = "The search cannot be loaded. Load the page again, or use the table of contents.";
+        throw error;
+      }
+      return undefined;
+    }
+
+    function draw(mine, results, { instead = [], missing = [] } = {}) {
+      drawn = mine;
+      options = results.map(option);
+      list.replaceChildren(...options);
+      list.scrollTop = 0;
+      list.hidden = !options.length;
+      input.setAttribute("aria-expanded", String(options.length > 0));
+      active = -1;
+      choose(options.length ? 0 : -1);
+      const quoted = (word) => `“${word}”`;
+      const notes = [];
+      if (input.value.trim() && !options.length)
+        notes.push("Nothing found. Try fewer or other words, or one of these.");
+      else if (options.length) notes.push(options.length === 1 ? "1 place" : `${options.length} places`);
+      for (const [word, other] of instead) notes.push(`${quoted(other)} instead of ${quoted(word)}`);
+      if (missing.length && options.length) notes.push(`nowhere: ${missing.map(quoted).join(", ")}`);
+      said.textContent = notes.join(" · ");
+      if (input.value.trim() && !options.length) starts.hidden = false;
+      if (waiting) options[0]?.click();
+      waiting = false;
+    }
+
+    list.hidden = true;
+    return { input, ask, parts: [said, starts, list], show };
+  }
+
+  let dialog;
+  /** Open the dialog, or go to the field of the page of the search. */
+  function open() {
+    const page = /** @type {HTMLInputElement} */ (document.querySelector(".find-page .find-input"));
+    if (page) {
+      page.focus();
+      return page.select();
+    }
+    if (!dialog) {
+      const close = () => dialog.close();
+      const { input, parts, show } = build({
+        id: "find",
+        follow: (event) => event.ctrlKey || event.metaKey || event.shiftKey || close(),
+      });
+      dialog = /** @type {HTMLDialogElement} */ (
+        make(
+          "dialog",
+          {
+            ...{ class: "find-dialog", "aria-label": "Search the book" },
+            click: (event) => event.target === dialog && close(),
+          },
+          make(
+            "div",
+            { class: "find-box" },
+            make("div", { class: "find-head" }, input, make("button", { type: "button", click: close }, "Close")),
+            ...parts,
+            make("p", { class: "find-keys" }, "↑ ↓ choose, Enter opens, Esc closes"),
+          ),
+        )
+      );
+      document.body.append(dialog);
+      ready().then(show);
+    }
+    if (!dialog.open) dialog.showModal();
+    const input = /** @type {HTMLInputElement} */ (dialog.querySelector(".find-input"));
+    input.focus();
+    return input.select();
+  }
+
+  const place = document.querySelector(".find-page");
+  if (place) {
+    const { input, ask, parts } = build({ id: "find" });
+    place.append(make("div", { class: "find-head" }, input), ...parts);
+    const query = new URLSearchParams(location.search).get("q") ?? "";
+    input.addEventListener("input", () => {
+      const words = input.value.trim();
+      history.replaceState(null, "", words ? `?q=${encodeURIComponent(words)}` : location.pathname);
+    });
+    ask(query);
+  }
+
+  return Object.freeze({ open });
+})();

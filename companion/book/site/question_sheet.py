@@ -1,0 +1,136 @@
+"""The forty questions on paper: ``{question-sheet}`` shows each with its short answer, ``{sheet-count}`` counts them.
+
+``{sheet-minutes}`` estimates their time, ``{linked-minutes}`` that of what a row of a plan links to.
+``forty.yml`` of the chapter on interviews names the questions; their words come from the pages where they stand.
+"""
+
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.nodes import set_source_info
+
+from companion.book.drills import DRILLS, read_drills
+from companion.book.entries import entries
+from companion.book.model import Question
+from companion.book.schemas import SHEET_GROUP, check, refuse_doubles
+from companion.book.site.html import LABEL, heading, link, parse, without_links
+from companion.book.site.questions_index import MINUTES_A_QUESTION, gather
+
+logger = logging.getLogger(__name__)
+SHEET = Path("companion", "chapters", "interview", "forty.yml")  # from the root of the book
+
+
+def read_sheet(root: Path) -> list[tuple[str, list[str]]]:
+    """Read the groups of the sheet: a title, and names of questions in their order.
+
+    Raises:
+        ValueError: a group is not complete, or a question stands twice.
+    """
+    groups = []
+    for line, entry in entries((root / SHEET).read_text("utf8"), SHEET.name):
+        check(entry, SHEET_GROUP, f"{SHEET.name}, line {line}")
+        groups.append((entry["title"], entry["questions"]))
+    refuse_doubles((name for _, names in groups for name in names), SHEET.name)
+    return groups
+
+
+class QuestionSheet(SphinxDirective):
+    """The directive ``{question-sheet}``: a heading for each group, and its questions, numbered through."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a box."""
+        self.env.note_dependency(str(Path(self.env.srcdir, SHEET)))
+        try:
+            groups = read_sheet(Path(self.env.srcdir))
+            known = {item.name: item for item in gather(self.env)}
+            gone = [name for _, names in groups for name in names if name not in known]
+            if gone:
+                raise ValueError(f"{SHEET.name} names questions of the book: got {', '.join(gone)}.")
+        except ValueError as error:
+            raise self.error(str(error)) from None
+        box, start = nodes.container(classes=["question-sheet"]), 1
+        for title, names in groups:
+            list_ = nodes.enumerated_list("", *(self._entry(known[name]) for name in names), start=start)
+            list_["enumtype"], list_["prefix"], list_["suffix"] = "arabic", "", "."
+            box += [heading(self, title, "sheet-heading"), list_]
+            start += len(names)
+        return [box]
+
+    def _entry(self, item: Question) -> nodes.list_item:
+        """Make a question, which links to its whole answer, and its short answer."""
+        words, messages = self.state.inline_text(item.question, self.lineno)
+        to = link(self, item.name, *without_links(nodes.inline("", "", *words)).children, kind=LABEL)
+        to["page"] = f"book/{item.page}"
+        asked = nodes.paragraph("", "", to, *messages, classes=["sheet-question"])
+        set_source_info(self, asked)
+        return nodes.list_item("", asked, *parse(self, item.short, source=f"book/{item.page}, {item.name}"))
+
+
+class SheetCount(SphinxRole):
+    """The role ``{sheet-count}`Attention```: how many questions a group of the sheet has, or ``all`` of it."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the number."""
+        self.env.note_dependency(str(Path(self.env.srcdir, SHEET)))
+        try:
+            groups = dict(read_sheet(Path(self.env.srcdir)))
+            if self.text != "all" and self.text not in groups:
+                raise ValueError(f"{SHEET.name} has no group {self.text!r}: use all, {', '.join(groups)}.")
+            chosen = groups.values() if self.text == "all" else [groups[self.text]]
+            return [nodes.Text(self.said(sum(map(len, chosen))))], []
+        except ValueError as error:
+            return [], [self.inliner.reporter.error(str(error))]
+
+    def said(self, questions: int) -> str:
+        """Return what stands on the page."""
+        return str(questions)
+
+
+class SheetMinutes(SheetCount):
+    """The role ``{sheet-minutes}`Attention```: the time for these questions, with its unit."""
+
+    def said(self, questions: int) -> str:
+        """Return what stands on the page."""
+        return f"{MINUTES_A_QUESTION * questions} min"
+
+
+class linked_minutes(nodes.inline):
+    """The place of a time that is known once its row of a table is read."""
+
+
+class LinkedMinutes(SphinxRole):
+    """The role ``{linked-minutes}``: the time for the questions and exercises to which its row of a table links."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return its place."""
+        self.env.note_dependency(str(Path(self.env.srcdir, DRILLS)))
+        return [linked_minutes("", self.text)], []
+
+
+def add_up(app: Sphinx, doctree: nodes.document) -> None:
+    """Put in the minutes of each row; one without a link to a question or an exercise is warned of."""
+    places = list(doctree.findall(linked_minutes))
+    drills = {f"exr-{drill.name}": drill.minutes for drill in read_drills(Path(app.srcdir))} if places else {}
+    for place in places:
+        row = place
+        while row.parent is not None and not isinstance(row, nodes.row):
+            row = row.parent
+        links = [link["reftarget"] for link in row.findall(addnodes.pending_xref)]
+        minutes = sum(drills.get(name, MINUTES_A_QUESTION * name.startswith("q-")) for name in links)
+        if not minutes:
+            logger.warning("linked-minutes: the row links to a question or an exercise: got neither.", location=place)
+        place.replace_self(nodes.Text(f"{minutes} min"))
+
+
+def setup(app: Sphinx) -> dict[str, object]:
+    """Register the directive and the roles with Sphinx."""
+    app.setup_extension("companion.book.site.questions_index")
+    app.add_directive("question-sheet", QuestionSheet)
+    for name, role in (("sheet-count", SheetCount), ("sheet-minutes", SheetMinutes), ("linked-minutes", LinkedMinutes)):
+        app.add_role(name, role())
+    app.connect("doctree-read", add_up)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

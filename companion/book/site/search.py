@@ -1,0 +1,305 @@
+"""What the search of the site finds: every section, term, question, exercise, claim and formula, each by itself.
+
+``_static/search-data.js`` is a classic script, since a page that was opened from a folder may fetch nothing. It holds
+
+* ``pages``: address, title and chapter of each page,
+* ``entries``: kind, number of the page, anchor, title, other names, text, and the words of what the text leaves out.
+
+A page loads it, with MiniSearch, when a reader opens the search. ``search-engine.js`` ranks, ``search.js`` shows.
+Formulas are written in Unicode, ``√d_k``, from the MathML that MathJax made of them.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import yaml
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+
+from companion.book import toc
+from companion.book.site import mathjax
+from companion.book.site.html import html_element
+from companion.book.topics import TOPICS
+
+DATA = "search-data.js"
+ALIASES = "companion/chapters/interview/aliases.yml"
+LONGEST = 220  # characters of a text that are kept as they are; of the rest, each word once
+COMMON = 0.015  # of all places: a word of the rest that stands in the rest of more than these tells nothing
+KINDS = ("page", "section", "term", "question", "exercise", "claim", "formula")
+_OWN_PLACE = {"claim-": "claim", "exr-": "exercise"}
+# What stands elsewhere in the book, or is no text: lists of links, outputs of cells, and what only scripts read.
+_LEFT_OUT = {
+    "cell_output", "toctree-wrapper", "chapter-pages", "claims-table", "ledger-entry", "ledger-counts",
+    "question-index", "question-entry", "quiz-topic", "quiz-item", "mock-lists", "coding-lists", "study-plan",
+    "progress-table", "question-evidence", "formula-link", "headerlink",
+}  # fmt: skip
+_SKIPPED = (
+    nodes.raw, nodes.comment, nodes.image, nodes.system_message, nodes.substitution_definition, addnodes.index,
+    nodes.literal_block,
+)  # fmt: skip
+_HIGH = str.maketrans("0123456789n+-−T⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ⁺⁻⁻ᵀᵀ")
+_NAME = re.compile(r"√?[\w.′']+|\([^()]*\)|\|[^|]*\|")
+_ENDS_OPEN = {"msub", "munder", "msubsup", "munderover", "mfrac", "msqrt", "mroot"}  # a letter behind needs a blank
+_ACCENTS = {"^": "\u0302", "~": "\u0303", "¯": "\u0304", "―": "\u0304", "→": "\u20d7", "˙": "\u0307"}
+_SPACED = set("=≠≈≤≥<>≪≫∼∝∈∉⊂→←↦⟶↔⇒+−×⋅⊙⊗⊕∘∪∩∧∨:≡")
+
+
+def compact(math: ElementTree.Element) -> str:
+    r"""Write MathML in a line of Unicode: ``√d_k``, ``QKᵀ/√d_k``, ``∑_(j=1)^n a_j``."""
+    return " ".join(_line(math).replace("\u2061(", "(").replace("\u2061", " ").replace(" ,", ",").split())
+
+
+def _line(element: ElementTree.Element) -> str:
+    kind = element.tag.rpartition("}")[2]
+    text, parts = (element.text or "").strip(), [_line(child) for child in element]
+    if kind in ("mi", "mn", "mtext", "ms"):
+        return element.text or ""
+    if kind == "mo":
+        if text in "\u2062\u2063\u2064":  # signs that nobody sees
+            return ""
+        return f" {text} " if text in _SPACED else f"{text} " if text in ",;" else text
+    if kind in ("mspace", "mphantom"):
+        return " "
+    if kind == "mfrac":
+        return f"{_one(parts[0])}/{_one(parts[1])}"
+    if kind == "msqrt":
+        return f"√{_one(''.join(parts))}"
+    if kind == "mroot":
+        return f"{_one(parts[1])}√{_one(parts[0])}"
+    if kind in ("msub", "munder"):
+        return f"{parts[0]}_{_one(parts[1])}" if parts[1].strip(" _̲⏟") else parts[0]
+    if kind in ("msup", "mover"):
+        accent = _ACCENTS.get(parts[1].strip()) if kind == "mover" else None
+        return parts[0] + (accent or _raised(parts[1]))
+    if kind in ("msubsup", "munderover"):
+        return f"{parts[0]}_{_one(parts[1])}{_raised(parts[2])}"
+    if kind == "mtable":
+        return "; ".join(parts)
+    if kind == "mtr":
+        return " ".join(parts)
+    return "".join(
+        f" {part}" if last in _ENDS_OPEN and part[:1].isalnum() else part
+        for part, last in zip(parts, ["", *map(_kind, element)], strict=False)
+    )
+
+
+def _kind(element: ElementTree.Element) -> str:
+    """Name an element; one that only groups a single other is named as that."""
+    while len(element) == 1 and element.tag.rpartition("}")[2] in ("mrow", "mstyle", "mpadded"):
+        element = element[0]
+    return element.tag.rpartition("}")[2]
+
+
+def _one(part: str) -> str:
+    part = part.strip()
+    return part if _NAME.fullmatch(part) else f"({part})"
+
+
+def _raised(part: str) -> str:
+    part = part.strip()
+    high = part.translate(_HIGH)
+    return part if part in ("′", "″", "*", "∗") else high if not set(high) & set(part) else f"^{_one(part)}"
+
+
+class Words:
+    """Reads the text of nodes, with formulas as they were set."""
+
+    def __init__(self, formulas: dict[tuple[str, bool], str]) -> None:
+        self.formulas = formulas
+        self._known: dict[tuple[str, bool], str] = {}
+
+    def of(self, *given: nodes.Node) -> str:
+        """Return the text of nodes in a line."""
+        return " ".join("".join(piece for node in given for piece in self._pieces(node)).split())
+
+    def _pieces(self, node: nodes.Node) -> Iterator[str]:
+        if isinstance(node, nodes.Text):
+            yield node.astext()
+        elif isinstance(node, nodes.math | nodes.math_block):
+            yield self._formula(node)
+            yield " " * isinstance(node, nodes.math_block)
+        elif isinstance(node, nodes.Element) and not left_out(node):
+            for child in node.children:
+                yield from self._pieces(child)
+            if not isinstance(node, nodes.Inline) or isinstance(node, nodes.image):
+                yield " "
+
+    def _formula(self, node: nodes.math | nodes.math_block) -> str:
+        key = mathjax.formula(node)
+        if key not in self._known:
+            found = re.search(r"<math.*</math>", self.formulas[key], re.DOTALL)
+            self._known[key] = compact(ElementTree.fromstring(found[0].replace("&nbsp;", "\u00a0")))
+        return self._known[key]
+
+
+def left_out(node: nodes.Element) -> bool:
+    """Tell whether a node holds no text of its own."""
+    return isinstance(node, _SKIPPED) or bool(_LEFT_OUT.intersection(node.get("classes", [])))
+
+
+def kind_of(node: nodes.Node) -> str:
+    """Name the kind of place that a node is; an empty text where it is none."""
+    if isinstance(node, nodes.section):
+        named = [kind for start, kind in _OWN_PLACE.items() if any(name.startswith(start) for name in node["ids"])]
+        return named[0] if named else "page" if isinstance(node.parent, nodes.document) else "section"
+    classes = node.get("classes", []) if isinstance(node, nodes.Element) else []
+    if isinstance(node, html_element) and "interview-question" in classes:
+        return "question"
+    if isinstance(node, nodes.list_item) and "formula" in classes:
+        return "formula"
+    in_glossary = isinstance(node.parent, nodes.definition_list) and "glossary" in node.parent.get("classes", [])
+    return "term" if in_glossary and isinstance(node, nodes.definition_list_item) else ""
+
+
+def places(doctree: nodes.document) -> list[tuple[str, nodes.Element]]:
+    """List the places of a page in its order, each with its kind."""
+    found = []
+    stack: list[nodes.Node] = [doctree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, nodes.Element) and not left_out(node):
+            if kind := kind_of(node):
+                found.append((kind, node))
+            stack += reversed(node.children)
+    return found
+
+
+def anchor(kind: str, node: nodes.Element) -> str:
+    """Name the id by which a link finds a place; a page needs none."""
+    if kind == "page":
+        return ""
+    if kind == "term":
+        return node[0]["ids"][0]
+    return next((name for name in node["ids"] if _OWN_PLACE.get(f"{name.partition('-')[0]}-") == kind), node["ids"][0])
+
+
+def read(kind: str, node: nodes.Element, words: Words) -> tuple[str, str]:
+    """Return title and text of a place, without the text of places within it."""
+    if kind == "term":
+        terms = [words.of(one) for one in node.children if isinstance(one, nodes.term)]
+        return ", ".join(terms), words.of(*(one for one in node.children if isinstance(one, nodes.definition)))
+    inner = [one for one in node.children if not kind_of(one)]
+    if kind == "question":
+        return words.of(inner[0][0]), words.of(*(one for one in inner[1:] if not isinstance(one, nodes.rubric)))
+    text = words.of(*(piece for one in inner[1:] for piece in _own(one)))
+    return words.of(inner[0]), text
+
+
+def _own(node: nodes.Node) -> Iterator[nodes.Node]:
+    """Yield the parts of a node that are within no inner place."""
+    if not any(kind_of(inner) for inner in node.findall(nodes.Element)):
+        yield node
+    elif not kind_of(node):
+        for child in node.children:
+            yield from _own(child)
+
+
+def shortened(text: str, title: str = "") -> tuple[str, str]:
+    """Part a text: its beginning, at most ``LONGEST`` characters, and the words that neither it nor the title has."""
+    if len(text) <= LONGEST:
+        return text, ""
+    start = text[:LONGEST].rpartition(" ")[0]
+    known = set(re.findall(r"\w+", f"{title} {start}".lower()))
+    rest = dict.fromkeys(word for word in re.findall(r"\w+", text[len(start) :].lower()) if len(word) > 2)
+    return f"{start} …", " ".join(word for word in rest if word not in known and not word[0].isdigit())
+
+
+def without_common(made: list[list]) -> list[list]:
+    """Leave out of the rests the words that too many of them have."""
+    counts = Counter(word for entry in made for word in entry[-1].split())
+    most = COMMON * len(made)
+    rests = [" ".join(word for word in entry[-1].split() if counts[word] <= most) for entry in made]
+    return [[*entry[:-1], rest] for entry, rest in zip(made, rests, strict=True)]
+
+
+def read_aliases(path: Path) -> list[tuple[re.Pattern, list[str]]]:
+    """Read other names, each list with a pattern that finds the titles that it is for."""
+    given = yaml.safe_load(path.read_text("utf8"))
+    return [(_pattern(words), [str(name) for name in names]) for words, names in given.items()]
+
+
+def _pattern(words: str) -> re.Pattern:
+    phrase = r"[-\s]".join(map(re.escape, re.split(r"[\s-]+", words)))
+    return re.compile(rf"\b{phrase}s?\b", 0 if words[0].isupper() else re.IGNORECASE)
+
+
+def other_names(title: str, aliases: list[tuple[re.Pattern, list[str]]]) -> str:
+    """List the other names of what a title names."""
+    names = [name for pattern, names in aliases if pattern.search(title) for name in names]
+    return ", ".join(name for name in dict.fromkeys(names) if name.lower() not in title.lower())
+
+
+def entries(doctree: nodes.document, words: Words, aliases: list[tuple[re.Pattern, list[str]]]) -> list[list[str]]:
+    """Make the entries of a page: kind, anchor, title, other names, text, other words."""
+    made = []
+    for kind, node in places(doctree):
+        title, text = read(kind, node, words)
+        names = "" if kind in ("question", "claim") else other_names(title, aliases)
+        made.append([kind, anchor(kind, node), title, names, *shortened(text, title)])
+    return made
+
+
+class Search:
+    """Collects the places while pages are written, and writes the script."""
+
+    def __init__(self) -> None:
+        self.words: Words | None = None
+        self.aliases = read_aliases(toc.CHECKOUT / ALIASES)
+        self.found: dict[str, list[list[str]]] = {}
+
+    def start(self, app: Sphinx) -> None:
+        """Leave Sphinx's own index out."""
+        if app.builder.format == "html":
+            app.builder.search = False
+
+    def collect(self, app: Sphinx, doctree: nodes.document, docname: str) -> None:
+        """Read the places of a page."""
+        if app.builder.format == "html":
+            self.words = self.words or Words(mathjax.formulas_of(app))
+            self.found[docname] = entries(doctree, self.words, self.aliases)
+
+    def pages(self, app: Sphinx) -> Iterator[tuple[str, dict, str]]:
+        """Make the page of the search, and write what it reads."""
+        if app.builder.format != "html":
+            return
+        for docname in sorted(app.env.all_docs.keys() - self.found.keys()):  # of an earlier build
+            self.collect(app, app.env.get_and_resolve_doctree(docname, app.builder), docname)
+        Path(app.outdir, "_static", DATA).write_text(self.script(app), "utf8")
+        yield "search", {}, "search.html"
+
+    def script(self, app: Sphinx) -> str:
+        """Return the script that defines ``bookSearchData``."""
+        order, address = [name for name in _order(app) if self.found.get(name)], app.builder.get_target_uri
+        pages = [[address(name), self.found[name][0][2], TOPICS.get(toc.chapter(name), "")] for name in order]
+        made = [
+            [KINDS.index(kind), number, *rest] for number, name in enumerate(order) for kind, *rest in self.found[name]
+        ]
+        data = {"kinds": KINDS, "pages": pages, "entries": without_common(made)}
+        return f"window.bookSearchData = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))};\n"
+
+
+def _order(app: Sphinx) -> list[str]:
+    """List the pages in the order of the book."""
+    env, seen = app.env, {}
+    waiting = [app.config.root_doc]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen[name] = True
+            waiting += reversed(env.toctree_includes.get(name, []))
+    return [*seen, *sorted(env.all_docs.keys() - seen.keys())]
+
+
+def setup(app: Sphinx) -> dict[str, object]:
+    """Register the steps."""
+    app.setup_extension("companion.book.site.mathjax")
+    search = Search()
+    app.connect("builder-inited", search.start)
+    app.connect("doctree-resolved", search.collect, priority=900)
+    app.connect("html-collect-pages", search.pages)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,2 +1,0 @@
-// What the pages carry and our scripts did not define.
-declare const DOCUMENTATION_OPTIONS: { SHOW_SEARCH_SUMMARY: boolean };

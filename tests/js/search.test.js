@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { runInThisContext } from "node:vm";
+import { load } from "./load.js";
+
+runInThisContext(readFileSync(new URL("../../book/assets/js/vendor/minisearch.js", import.meta.url), "utf8"));
+const { searchEngine } = load(["search-engine"]);
+
+const LONG = "Nothing to see here, only words that fill the line. ".repeat(5);
+const data = {
+  kinds: ["page", "section", "term", "exercise"],
+  pages: [
+    ["book/masks.html", "Masks", "Attention"],
+    ["book/glossary.html", "Glossary", ""],
+    ["book/exercises.html", "Exercises", "Attention"],
+  ],
+  entries: [
+    [0, 0, "", "Masks", "", "What a query may look at, before it divides by √d_k.", ""],
+    [1, 0, "causal", "The causal mask", "look-ahead mask", `${LONG}A token sees what comes before it.`, "triangle"],
+    [1, 0, "warm", "Why a warm-up", "", "LayerNorm and repeat_interleave in one section.", ""],
+    [2, 1, "term-softmax", "softmax", "", "A function that makes weights of scores.", ""],
+    [2, 1, "term-zero", "ZeRO", "", "Shards the optimizer.", ""],
+    [2, 1, "term-zero-shot", "zero-shot", "", "Without examples.", ""],
+    [3, 2, "exr-causal", "Build a mask", "", "Causal, for a sequence.", ""],
+    [1, 0, "short", "In short", "", "A causal mask hides what comes later.", ""],
+  ],
+};
+const engine = searchEngine.make(data, globalThis.MiniSearch);
+const anchors = (query) => engine.search(query).results.map(({ address }) => address.split("#")[1] ?? "");
+const plain = (parts) => parts.map(({ text, hit }) => (hit ? `[${text}]` : text)).join("");
+
+test("a title counts more than a text", () => {
+  assert.equal(anchors("causal mask")[0], "causal");
+  assert.ok(anchors("causal mask").includes("short"));
+});
+
+test("another name finds a place, and is shown", () => {
+  const [first] = engine.search("look-ahead").results;
+  assert.equal(first.title, "The causal mask");
+  assert.equal(plain(first.names), "[look-ahead] mask");
+  assert.deepEqual(engine.search("causal mask").results[0].where, ["Attention", "Masks"]);
+});
+
+test("forms of a word are one word", () => {
+  for (const query of ["warmup", "warm-up", "warm up"]) assert.equal(anchors(query)[0], "warm", query);
+  for (const query of ["layernorm", "layer norm", "repeat interleave"])
+    assert.deepEqual(anchors(query), ["warm"], query);
+  for (const query of ["sqrt dk", "root d_k", "dividing"]) assert.equal(anchors(query)[0], "", query);
+  assert.equal(anchors("zero")[0], "term-zero", "the whole title is better than a part of one");
+});
+
+test("one typing error is forgiven, of each sort, and said", () => {
+  for (const typed of ["softmx", "sotfmax", "softmaxx", "siftmax"]) {
+    const { results, instead } = engine.search(typed);
+    assert.equal(results[0]?.title, "softmax", typed);
+    assert.deepEqual(instead, [[typed, "softmax"]]);
+  }
+  assert.deepEqual(engine.search("sftmx").missing, ["sftmx"], "two are not");
+  assert.deepEqual(engine.search("softm").instead, [], "the beginning of a word is no error");
+});
+
+test("distance counts exchanged neighbours once", () => {
+  const pairs = [
+    ["mask", "mask", 0],
+    ["mask", "maks", 1],
+    ["mask", "ask", 1],
+    ["mask", "task", 1],
+    ["mask", "tasks", 2],
+    ["", "ab", 2],
+  ];
+  for (const [one, other, far] of pairs) assert.equal(searchEngine.distance(one, other), far, `${one} ${other}`);
+});
+
+test("what is asked for may be a kind of place", () => {
+  assert.ok(anchors("exercise causal mask").indexOf("exr-causal") < 2);
+});
+
+test("little words alone are looked for, and with others left out", () => {
+  assert.deepEqual(anchors("what is softmax"), anchors("softmax"));
+  assert.deepEqual(engine.search("").results, []);
+  assert.deepEqual(engine.search("   ?").results, []);
+});
+
+test("words are marked, in a part of the text that has them", () => {
+  const [first] = engine.search("token before").results;
+  assert.match(plain(first.text), /^… .*A \[token\] sees what comes \[before\] it\.$/);
+  assert.ok(first.text.map(({ text }) => text).join("").length < 200);
+  assert.equal(plain(engine.search("sqrt").results[0].text), "What a query may look at, before it divides by [√]d_k.");
+});
