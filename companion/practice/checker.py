@@ -17,8 +17,9 @@ from torch import Tensor
 
 from companion.practice import errors
 from companion.practice.budget import NO_BUDGET, NO_COST, Cost, CostMeter, over_budget, usage
-from companion.practice.compare import TOLERANCE, difference
+from companion.practice.compare import TOLERANCE, difference, not_zero
 from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.forbidden import CallWatcher
 from companion.practice.trial import Refusal, Unanswered
 from companion.practice.unchanged import is_unchanged
 
@@ -210,9 +211,13 @@ def _storable(value: object) -> bool:
 
 def _run(exercise: Exercise, function: Callable[..., object], case: Case) -> Outcome:
     arguments = copy.deepcopy(case.arguments)
-    allowed, meter = exercise.allowed(case), CostMeter()
+    allowed, meter, watcher = exercise.allowed(case), CostMeter(), CallWatcher(exercise.forbidden)
     try:
-        with contextlib.nullcontext() if allowed == NO_BUDGET else meter:
+        with contextlib.ExitStack() as stack:
+            if exercise.forbidden:
+                stack.enter_context(watcher)
+            if allowed != NO_BUDGET:
+                stack.enter_context(meter)
             value = exercise.results(function, arguments)
     except Unanswered as stub:
         return Outcome(value=stub.value)
@@ -223,7 +228,7 @@ def _run(exercise: Exercise, function: Callable[..., object], case: Case) -> Out
     for name, before, after in zip(exercise.parameters, case.arguments, arguments, strict=True):
         if not _unchanged(before, after):
             return Outcome(value=value, changed=name)
-    return Outcome(value=value, cost=meter.cost, excess=over_budget(meter.cost, allowed))
+    return Outcome(value=value, cost=meter.cost, excess=watcher.complaint or over_budget(meter.cost, allowed))
 
 
 def _unchanged(before: object, after: object) -> bool:
@@ -248,6 +253,8 @@ def _problem(exercise: Exercise, outcome: Outcome, want: object) -> str | None:
             "work on a new tensor or on a .clone()."
         )
     found = difference(outcome.value, want, exercise.tolerance, exercise.returns)
+    if found is None and exercise.exact_zeros:
+        found = not_zero(outcome.value, want)
     return f"What differs: {found}" if found else outcome.excess
 
 

@@ -41,6 +41,24 @@ def difference(
     return _of_scalars(got, want, tolerance)
 
 
+def not_zero(got: Tensor, want: Tensor) -> str | None:
+    """Find entries that are nearly 0 where exactly 0 is expected.
+
+    Args:
+        got: the reader's result, within the tolerance of the one expected.
+        want: the one expected, of the same shape.
+
+    Returns:
+        A sentence, or ``None`` where there are none.
+    """
+    wrong = (want == 0.0) & (got.detach().cpu() != 0.0)
+    if not wrong.any():
+        return None
+    verb = "is" if wrong.sum() == 1 else "are"
+    first = got[_first(wrong)].item()
+    return f"{_count(wrong)} {verb} not exactly 0, the first at {_at(wrong)}, where yours is {first:.4g}."
+
+
 def _of_sequences(
     got: object, want: Sequence[object], tolerance: Mapping[torch.dtype, float], names: Sequence[str]
 ) -> str | None:

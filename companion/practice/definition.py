@@ -9,6 +9,7 @@ from types import FunctionType
 
 import torch
 from torch import Tensor
+from torch._ops import OpOverloadPacket
 
 from companion.book.model import TIERS
 from companion.practice.budget import NO_BUDGET, Budget
@@ -77,6 +78,8 @@ class Exercise:
         topic: name of the chapter whose subject it practises, where that is not the page on which it stands.
         budget: what an answer may cost, from the arguments of a case; ``None`` sets no limits.
         broken: the code that is handed over for repair, in place of an empty stub.
+        forbidden: operators of torch that an answer may not call, as in :mod:`companion.practice.forbidden`.
+        exact_zeros: whether an entry that is 0 in the reference's result must be exactly 0.
         trial: what the check does with an answer, from the answer and a case's arguments, where that is not one call;
             :mod:`companion.practice.trial`. Its parameters then name the arguments of a case.
 
@@ -100,6 +103,8 @@ class Exercise:
     topic: str = ""
     budget: Callable[..., Budget] | None = None
     broken: Callable[..., object] | None = None
+    forbidden: tuple[OpOverloadPacket, ...] = ()
+    exact_zeros: bool = False
     trial: Callable[..., object] | None = None
 
     def __post_init__(self) -> None:

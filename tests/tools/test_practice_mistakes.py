@@ -8,6 +8,7 @@ import torch
 
 from companion.practice import checker
 from companion.practice.compare import TOLERANCE, difference
+from companion.practice.definition import Edit, edited
 from tests.tools.practice import ALL, BY_NAME, one_line, outcomes, refused, run_once, wanted
 from tests.tools.right_answers import AS_WRITTEN
 
@@ -35,6 +36,19 @@ def test_a_named_mistake_gets_its_own_diagnosis(exercise, mistake, function):
     error = refused(exercise, function)
     assert error.mistake == mistake.name
     assert mistake.diagnosis in one_line(error)
+    assert not slips(exercise, function), "a mistake fails for its own reason, not for a name that its text lacks"
+
+
+def slips(exercise, function):
+    """Errors of a name that a function uses and does not have."""
+    errors = [run_once(exercise, function, case).error for case in exercise.cases()]
+    return [error for error in errors if isinstance(error, NameError | SyntaxError)]
+
+
+def test_a_mistake_that_fails_for_a_missing_name_is_seen():
+    exercise = BY_NAME["scaled-scores"]
+    assert slips(exercise, edited(exercise.reference, (Edit("math.sqrt", "maths.sqrt"),), "misspelt"))
+    assert not slips(exercise, exercise.reference)
 
 
 def behaviour(exercise, mistake):

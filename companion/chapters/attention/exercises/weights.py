@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.forbidden import SOFTMAX
 from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
@@ -54,6 +55,12 @@ def _row_shifted(scores: Tensor) -> Tensor:
     return _shifted(scores, scores.amax(dim=-1, keepdim=True))
 
 
+def _plain_softmax(scores: Tensor, dim: int = -1) -> Tensor:
+    """Do what `softmax` of torch does, which this exercise forbids: a row of -inf becomes NaN."""
+    powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
 def _rescaled(weights: Tensor) -> Tensor:
     return weights / weights.sum(dim=-1, keepdim=True)
 
@@ -71,6 +78,7 @@ SOFTMAX_STABLE = Exercise(
     minutes=10,
     reference=_softmax_stable,
     cases=_softmax_cases,
+    forbidden=SOFTMAX,
     tested="leading axes, one key, both dtypes, scores of a million either way, -inf entries and a row of -inf",
     hints=(
         "What is exp(1000) on a computer? Then recall what happens to a softmax when one number is added to all "
@@ -90,17 +98,17 @@ SOFTMAX_STABLE = Exercise(
         ),
         Mistake(
             "over-queries",
-            lambda scores: _zeros_for_nan_rows(scores.softmax(dim=-2)),
+            lambda scores: _zeros_for_nan_rows(_plain_softmax(scores, -2)),
             "You took the softmax over the queries: each column sums to 1, not each row. Sum your result over its "
             "last axis to see it.",
-            also=(lambda scores: scores.softmax(dim=-2),),
+            also=(lambda scores: _plain_softmax(scores, -2),),
         ),
         Mistake(
             "first-axis",
-            lambda scores: _zeros_for_nan_rows(scores.softmax(dim=0)),
+            lambda scores: _zeros_for_nan_rows(_plain_softmax(scores, 0)),
             "You took the softmax over the first axis. That axis is the queries or the batch, depending on the input; "
             "count axes from the end, where the keys are.",
-            also=(lambda scores: scores.softmax(dim=0),),
+            also=(lambda scores: _plain_softmax(scores, 0),),
         ),
         Mistake(
             "one-maximum",
@@ -120,10 +128,10 @@ SOFTMAX_STABLE = Exercise(
         ),
         Mistake(
             "divided-by-maximum",
-            lambda scores: (scores / scores.amax(dim=-1, keepdim=True)).softmax(dim=-1),
+            lambda scores: _plain_softmax(scores / scores.amax(dim=-1, keepdim=True)),
             "You divided the scores by their maximum. That changes the differences between scores, and with them the "
             "weights. A shift leaves differences alone; a factor does not.",
-            also=(lambda scores: (scores / scores.max()).softmax(dim=-1),),
+            also=(lambda scores: _plain_softmax(scores / scores.max()),),
         ),
         Mistake(
             "not-normalised",
@@ -133,13 +141,13 @@ SOFTMAX_STABLE = Exercise(
         ),
         Mistake(
             "empty-row-nan",
-            lambda scores: scores.softmax(dim=-1),
+            _plain_softmax,
             "Your answer is right but for a row in which every score is -inf: there it is NaN, and the exercise asks "
             "for zeros. Follow that row through your code: -inf minus -inf, then 0 over 0.",
         ),
         Mistake(
             "empty-row-uniform",
-            lambda scores: scores.clamp_min(torch.finfo(scores.dtype).min).softmax(dim=-1),
+            lambda scores: _plain_softmax(scores.clamp_min(torch.finfo(scores.dtype).min)),
             "In a row where every score is -inf you spread the weight evenly over keys that are all ruled out. "
             "The exercise asks for zeros there.",
         ),
@@ -186,6 +194,7 @@ MASKED_WEIGHTS = Exercise(
     minutes=15,
     reference=_masked_weights,
     cases=_masked_cases,
+    exact_zeros=True,
     tested="masks of four shapes, one key, nothing hidden, a large hidden score, a query with no key, both dtypes",
     hints=(
         "A hidden key must get weight exactly 0, and the rest of the row must still sum to 1. Which score leads to "
@@ -241,11 +250,12 @@ MASKED_WEIGHTS = Exercise(
             "finite-stand-in",
             lambda scores, mask: _softmax_under(scores, mask, -1e9),
             "You hid keys with a large negative number instead of -inf. In a row with no key all scores are then "
-            "equal or as before, and keys that are all hidden share the weight; and a number not large enough loses "
-            "to scores near a million.",
+            "equal or as before, and keys that are all hidden share the weight; and a number not large enough leaves "
+            "a little weight, or loses to scores near a million.",
             also=(
                 lambda scores, mask: _softmax_under(scores, mask, torch.finfo(scores.dtype).min),
                 lambda scores, mask: _softmax_under(scores, mask, -1e4),
+                lambda scores, mask: _softmax_under(scores, mask, scores.amin() - 18) * mask.any(-1, keepdim=True),
                 lambda scores, mask: (scores + ~mask * -1e9).softmax(dim=-1),
                 lambda scores, mask: (scores + ~mask * -1e4).softmax(dim=-1),
             ),

@@ -1,0 +1,47 @@
+"""Calls that an exercise forbids, seen where torch dispatches them and not by the names in the code.
+
+`torch.softmax`, `F.softmax`, `nn.Softmax` and `x.softmax` all arrive as one operator, and so does a softmax inside
+another function of torch.
+"""
+
+import torch
+from torch._ops import OpOverloadPacket
+from torch.utils._python_dispatch import TorchDispatchMode
+
+SOFTMAX = (
+    torch.ops.aten._softmax,
+    torch.ops.aten._log_softmax,
+    torch.ops.aten._safe_softmax,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu,
+)
+"""The operators behind every softmax and log-softmax of torch on the CPU, that of its attention included."""
+
+
+class CallWatcher(TorchDispatchMode):
+    """Notice the first forbidden operator that runs while it is entered; a caught exception does not hide it.
+
+    Args:
+        forbidden: the operators.
+    """
+
+    def __init__(self, forbidden: tuple[OpOverloadPacket, ...]) -> None:
+        super().__init__()
+        self._forbidden = forbidden
+        self.seen: str | None = None
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        """Run an operation and take its name where it is forbidden."""
+        packet = func._overloadpacket
+        if self.seen is None and packet in self._forbidden:
+            self.seen = packet.__name__.lstrip("_")
+        return func(*args, **(kwargs or {}))
+
+    @property
+    def complaint(self) -> str | None:
+        """Say in words which call was seen and what to do, or ``None``."""
+        if self.seen is None:
+            return None
+        return (
+            f"The numbers are right, but your code calls `{self.seen}` of torch, by itself or inside another function, "
+            "and the exercise forbids that. Write this step out with simpler operations."
+        )

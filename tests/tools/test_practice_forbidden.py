@@ -1,0 +1,54 @@
+"""Calls that an exercise forbids are seen in whatever way they are written, and zeros can be asked for exactly."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from tests.tools.practice import BY_NAME, one_line, refused
+
+
+def quietly(scores):
+    try:
+        return scores.softmax(-1).nan_to_num(0.0)
+    except Exception:
+        return None
+
+
+def by_attention(scores):
+    keys = torch.eye(scores.shape[-1], dtype=scores.dtype)
+    return F.scaled_dot_product_attention(scores, keys, keys, scale=1.0).nan_to_num(0.0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda scores: scores.softmax(-1).nan_to_num(0.0),
+        lambda scores: torch.softmax(scores, -1).nan_to_num(0.0),
+        lambda scores: F.softmax(scores, -1).nan_to_num(0.0),
+        lambda scores: nn.Softmax(-1)(scores).nan_to_num(0.0),
+        lambda scores: scores.log_softmax(-1).exp().nan_to_num(0.0),
+        quietly,
+        by_attention,
+    ],
+    ids=["method", "torch", "functional", "module", "log", "caught", "attention"],
+)
+def test_a_forbidden_softmax_is_refused_and_named(function):
+    error = refused(BY_NAME["softmax-stable"], function)
+    assert error.case == 1
+    assert "and the exercise forbids that" in one_line(error)
+    assert re.search(r"calls `\w*(softmax|attention)\w*` of torch", one_line(error))
+
+
+def test_a_wrong_answer_is_told_what_differs_before_what_is_forbidden():
+    assert "What differs" in str(refused(BY_NAME["softmax-stable"], lambda scores: scores.softmax(-1) + 1.0))
+
+
+def test_nearly_zero_is_refused_where_exactly_zero_is_asked_for():
+    def nearly(scores, mask):
+        weights = scores.masked_fill(~mask, scores.amin() - 40.0).softmax(-1)
+        return weights.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+
+    assert "not exactly 0" in one_line(refused(BY_NAME["masked-weights"], nearly))
