@@ -351,7 +351,7 @@ def test_steps_of_a_plan_are_ticked_and_what_is_left_is_counted(clean):
         f"0 of {len(minutes)} steps done, about {sum(minutes)} min left by the estimates of the table."
     )
     box = rows.nth(1).get_by_role("checkbox")
-    assert box.get_attribute("aria-label").startswith("Done: Day 1, All ")
+    assert box.get_attribute("aria-label").startswith("Done: Day 1, Attention ")
     box.focus()
     page.keyboard.press("Space")
     left = sum(minutes) - minutes[1]
