@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import torch
+from jaxtyping import Shaped
 from torch import Tensor
 
 TOLERANCE: Mapping[torch.dtype, float] = MappingProxyType({torch.float64: 1e-8, torch.float32: 1e-5})
@@ -41,7 +42,7 @@ def difference(
     return _of_scalars(got, want, tolerance)
 
 
-def not_zero(got: Tensor, want: Tensor) -> str | None:
+def not_zero(got: Shaped[Tensor, "..."], want: Shaped[Tensor, "..."]) -> str | None:
     """Find entries that are nearly 0 where exactly 0 is expected.
 
     Args:

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from companion.book import toc
-from companion.book.site import mathjax, search
+from companion.book.site import mathjax, search, unicode_math
 
 FORMULAS = {
     r"\sqrt{d_k}": "√d_k",
@@ -28,7 +28,7 @@ def written() -> dict[str, str]:
     """Each formula in a line, as it goes into the search."""
     html, _ = mathjax.typeset((tex, False) for tex in FORMULAS)
     found = {tex: re.search(r"<math.*</math>", html[tex, False], re.DOTALL)[0] for tex in FORMULAS}
-    return {tex: search.compact(ElementTree.fromstring(math)) for tex, math in found.items()}
+    return {tex: unicode_math.compact(ElementTree.fromstring(math)) for tex, math in found.items()}
 
 
 @pytest.mark.parametrize("tex", FORMULAS)

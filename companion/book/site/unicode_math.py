@@ -1,0 +1,67 @@
+"""Write the MathML of a formula in a line of Unicode, for what cannot show formulas, such as results of the search."""
+
+import re
+from xml.etree import ElementTree
+
+_HIGH = str.maketrans("0123456789n+-−T⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ⁺⁻⁻ᵀᵀ")
+_NAME = re.compile(r"√?[\w.′']+|\([^()]*\)|\|[^|]*\|")
+_ENDS_OPEN = {"msub", "munder", "msubsup", "munderover", "mfrac", "msqrt", "mroot"}  # a letter behind needs a blank
+_ACCENTS = {"^": "\u0302", "~": "\u0303", "¯": "\u0304", "―": "\u0304", "→": "\u20d7", "˙": "\u0307"}
+_SPACED = set("=≠≈≤≥<>≪≫∼∝∈∉⊂→←↦⟶↔⇒+−×⋅⊙⊗⊕∘∪∩∧∨:≡")
+
+
+def compact(math: ElementTree.Element) -> str:
+    r"""Write MathML in a line of Unicode: ``√d_k``, ``QKᵀ/√d_k``, ``∑_(j=1)^n a_j``."""
+    return " ".join(_line(math).replace("\u2061(", "(").replace("\u2061", " ").replace(" ,", ",").split())
+
+
+def _line(element: ElementTree.Element) -> str:
+    kind = element.tag.rpartition("}")[2]
+    text, parts = (element.text or "").strip(), [_line(child) for child in element]
+    if kind in ("mi", "mn", "mtext", "ms"):
+        return element.text or ""
+    if kind == "mo":
+        if text in "\u2062\u2063\u2064":  # signs that nobody sees
+            return ""
+        return f" {text} " if text in _SPACED else f"{text} " if text in ",;" else text
+    if kind in ("mspace", "mphantom"):
+        return " "
+    if kind == "mfrac":
+        return f"{_one(parts[0])}/{_one(parts[1])}"
+    if kind == "msqrt":
+        return f"√{_one(''.join(parts))}"
+    if kind == "mroot":
+        return f"{_one(parts[1])}√{_one(parts[0])}"
+    if kind in ("msub", "munder"):
+        return f"{parts[0]}_{_one(parts[1])}" if parts[1].strip(" _̲⏟") else parts[0]
+    if kind in ("msup", "mover"):
+        accent = _ACCENTS.get(parts[1].strip()) if kind == "mover" else None
+        return parts[0] + (accent or _raised(parts[1]))
+    if kind in ("msubsup", "munderover"):
+        return f"{parts[0]}_{_one(parts[1])}{_raised(parts[2])}"
+    if kind == "mtable":
+        return "; ".join(parts)
+    if kind == "mtr":
+        return " ".join(parts)
+    return "".join(
+        f" {part}" if last in _ENDS_OPEN and part[:1].isalnum() else part
+        for part, last in zip(parts, ["", *map(_kind, element)], strict=False)
+    )
+
+
+def _kind(element: ElementTree.Element) -> str:
+    """Name an element; one that only groups a single other is named as that."""
+    while len(element) == 1 and element.tag.rpartition("}")[2] in ("mrow", "mstyle", "mpadded"):
+        element = element[0]
+    return element.tag.rpartition("}")[2]
+
+
+def _one(part: str) -> str:
+    part = part.strip()
+    return part if _NAME.fullmatch(part) else f"({part})"
+
+
+def _raised(part: str) -> str:
+    part = part.strip()
+    high = part.translate(_HIGH)
+    return part if part in ("′", "″", "*", "∗") else high if not set(high) & set(part) else f"^{_one(part)}"
