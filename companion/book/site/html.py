@@ -62,10 +62,10 @@ def label(directive: SphinxDirective, tag: str, classes: str, text: str) -> html
     return made
 
 
-def heading(directive: SphinxDirective, text: str, name: str) -> nodes.rubric:
+def heading(directive: SphinxDirective, text: str, name: str, level: int = 3) -> nodes.rubric:
     """Make a heading that stands in no table of contents."""
     made = nodes.rubric(text, text, classes=[name])
-    made["heading-level"] = made["level"] = 3  # Sphinx's name for it, and MyST-Parser's
+    made["heading-level"] = made["level"] = level  # Sphinx's name for it, and MyST-Parser's
     set_source_info(directive, made)
     return made
 

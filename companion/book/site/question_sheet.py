@@ -56,7 +56,7 @@ class QuestionSheet(SphinxDirective):
         for title, names in groups:
             list_ = nodes.enumerated_list("", *(self._entry(known[name]) for name in names), start=start)
             list_["enumtype"], list_["prefix"], list_["suffix"] = "arabic", "", "."
-            box += [heading(self, title, "sheet-heading"), list_]
+            box += [heading(self, title, "sheet-heading", level=2), list_]
             start += len(names)
         return [box]
 

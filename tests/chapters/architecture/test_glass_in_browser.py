@@ -131,7 +131,8 @@ def check(root, values):
     changes = ("off", "causal", "positions", "norm", "scale")
     states = {k: values[k] for k in changes if values[k] not in (0, True) or values[k] is False}
     compare(root, values, values["sentence"], values["step"], **looked, **states)
-    put(root, off=0, causal=True, positions=True, norm=True, scale=True, sentence=0)
+    put(root, off=0, causal=True, positions=True, norm=True, scale=True, sentence=1)
+    put(root, sentence=0)  # another sentence begins anew
     assert root.evaluate(SHOWN)["step"] == "0"
     for step in range(3):
         compare(root, values, 0, step, **looked)
