@@ -4,9 +4,9 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-import yaml
+from docutils import nodes
 
-from companion.book import toc
+from companion.book.model import Term
 from companion.book.site import mathjax, search, unicode_math
 
 FORMULAS = {
@@ -52,18 +52,15 @@ def test_words_that_most_rests_have_are_left_out() -> None:
     assert [entry[:-1] for entry in left] == [entry[:-1] for entry in entries]
 
 
-def test_other_names_belong_to_titles_that_hold_the_words() -> None:
-    aliases = [(search._pattern("rotary position"), ["RoPE"]), (search._pattern("KV cache"), ["past"])]
-    assert search.other_names("Rotary positions", aliases) == "RoPE"
-    assert search.other_names("The KV-cache", aliases) == "past"
-    assert search.other_names("The kv cache", aliases) == ""  # what begins with a capital is meant so
-    assert search.other_names("Rotary position (RoPE)", aliases) == ""
-    assert search.other_names("Dispositions", [(search._pattern("position"), ["place"])]) == ""
-
-
-def test_every_alias_stands_for_something_that_the_book_names() -> None:
-    sources = [path for path in (toc.CHECKOUT / "book").rglob("*.md") if path.name != "README.md"]
-    lines = [line for path in sources for line in path.read_text("utf8").splitlines()]
-    titles = "\n".join(line for line in lines if line.startswith("#") or line[:1].isalpha())
-    given = yaml.safe_load((toc.CHECKOUT / search.ALIASES).read_text("utf8"))
-    assert [words for words in given if not search._pattern(words).search(titles)] == []
+def test_other_names_are_those_of_the_terms_that_live_there() -> None:
+    rope = Term("Rotary positions", ("RoPE", "rotary"), "sec-rope", ("q-rope",), ())
+    cache = Term("KV cache", ("key-value cache",), None, ("q-cache",), ())
+    here, elsewhere = (nodes.section(ids=["here", label]) for label in ("sec-rope", "sec-other"))
+    assert (
+        search.other_names("section", here, "Turn by the position", (rope, cache)) == "Rotary positions, RoPE, rotary"
+    )
+    assert search.other_names("section", here, "RoPE, by hand", (rope, cache)) == "Rotary positions, rotary"
+    assert search.other_names("section", elsewhere, "The KV cache", (rope, cache)) == ""
+    item = nodes.definition_list_item()
+    assert search.other_names("term", item, "kv cache", (rope, cache)) == "key-value cache"
+    assert search.other_names("term", item, "cache", (rope, cache)) == ""

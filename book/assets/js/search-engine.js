@@ -206,12 +206,14 @@ const searchEngine = (() => {
       const weight = (word) =>
         pieces.has(word) ? 0.4 : !strong ? 1 : wishing.has(word) ? 0.1 : WEAK.has(word) ? 0.25 : 1;
       const total = words.reduce((sum, word) => sum + weight(word), 0);
+      const queryForms = tokens(query).flatMap(forms).join();
       const found = mini.search("x", { ...settings(words), boostTerm: weight });
       const ranked = found.map(({ id, score, queryTerms, match, terms }) => {
         const place = places[id];
         const covered = [...new Set(queryTerms)].reduce((sum, word) => sum + weight(word), 0) / total;
         const inTitle = words.filter((word) => match[word]?.some((field) => field === "title" || field === "names"));
-        const whole = 1 + Math.min(1, inTitle.length / lengths[id]) ** 2;
+        const named = place.names.split(", ").some((name) => tokens(name).flatMap(forms).join() === queryForms);
+        const whole = named ? 3 : 1 + Math.min(1, inTitle.length / lengths[id]) ** 2; // of title and query, or of a name
         return { id, terms, score: score * covered ** 2 * whole * KIND[place.kind] * plain(place) };
       });
       ranked.sort((one, other) => other.score - one.score || one.id - other.id);
@@ -226,7 +228,7 @@ const searchEngine = (() => {
         const where = [...new Set([chapter, page])].filter((name) => name && name !== title);
         const text = marked(excerpt(place.text, isHit), isHit);
         const own = new Set(tokens(title).flatMap(forms));
-        const tells = (word) => isHit(word) && !own.has(forms(word)[0]);
+        const tells = (word) => (index(word) ?? []).some((form) => terms.has(form) && !own.has(form));
         const names = place.names.split(", ").filter((name) => tokens(name).some(tells));
         const also = names.length ? marked(names.join(", "), isHit) : [];
         return { kind, title, address, where, score, heading: marked(title, isHit), names: also, text };

@@ -16,18 +16,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-import yaml
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from companion.book import toc
+from companion.book.model import Term
 from companion.book.site import mathjax, unicode_math
 from companion.book.site.html import html_element
+from companion.book.terms import TERMS, terms
 from companion.book.topics import TOPICS
 
 DATA = "search-data.js"
-ALIASES = "companion/chapters/interview/aliases.yml"
 LONGEST = 220  # characters of a text that are kept as they are; of the rest, each word once
 COMMON = 0.015  # of all places: a word of the rest that stands in the rest of more than these tells nothing
 KINDS = ("page", "section", "term", "question", "exercise", "claim", "formula")
@@ -155,29 +155,23 @@ def without_common(made: list[list]) -> list[list]:
     return [[*entry[:-1], rest] for entry, rest in zip(made, rests, strict=True)]
 
 
-def read_aliases(path: Path) -> list[tuple[re.Pattern, list[str]]]:
-    """Read other names, each list with a pattern that finds the titles that it is for."""
-    given = yaml.safe_load(path.read_text("utf8"))
-    return [(_pattern(words), [str(name) for name in names]) for words, names in given.items()]
+def other_names(kind: str, node: nodes.Element, title: str, known: tuple[Term, ...]) -> str:
+    """List the other names of a place: those of the terms that have it as their home, or are called as it is."""
+    labels, called = set(node.get("ids", ())), {name.casefold() for name in title.split(", ")}
+    found = []
+    for term in known:
+        words = (term.name, *term.aliases)
+        own = called & {word.casefold() for word in words} if kind == "term" else term.label in labels
+        found += words if own else ()
+    return ", ".join(name for name in dict.fromkeys(found) if name.casefold() not in title.casefold())
 
 
-def _pattern(words: str) -> re.Pattern:
-    phrase = r"[-\s]".join(map(re.escape, re.split(r"[\s-]+", words)))
-    return re.compile(rf"\b{phrase}s?\b", 0 if words[0].isupper() else re.IGNORECASE)
-
-
-def other_names(title: str, aliases: list[tuple[re.Pattern, list[str]]]) -> str:
-    """List the other names of what a title names."""
-    names = [name for pattern, names in aliases if pattern.search(title) for name in names]
-    return ", ".join(name for name in dict.fromkeys(names) if name.lower() not in title.lower())
-
-
-def entries(doctree: nodes.document, words: Words, aliases: list[tuple[re.Pattern, list[str]]]) -> list[list[str]]:
+def entries(doctree: nodes.document, words: Words, known: tuple[Term, ...]) -> list[list[str]]:
     """Make the entries of a page: kind, anchor, title, other names, text, other words."""
     made = []
     for kind, node in places(doctree):
         title, text = read(kind, node, words)
-        names = "" if kind in ("question", "claim") else other_names(title, aliases)
+        names = "" if kind in ("question", "claim") else other_names(kind, node, title, known)
         made.append([kind, anchor(kind, node), title, names, *shortened(text, title)])
     return made
 
@@ -187,19 +181,20 @@ class Search:
 
     def __init__(self) -> None:
         self.words: Words | None = None
-        self.aliases = read_aliases(toc.CHECKOUT / ALIASES)
+        self.known: tuple[Term, ...] = ()
         self.found: dict[str, list[list[str]]] = {}
 
     def start(self, app: Sphinx) -> None:
-        """Leave Sphinx's own index out."""
+        """Leave Sphinx's own index out, and read the terms of the book."""
         if app.builder.format == "html":
             app.builder.search = False
+            self.known = terms(Path(app.srcdir)) if Path(app.srcdir, TERMS).exists() else ()
 
     def collect(self, app: Sphinx, doctree: nodes.document, docname: str) -> None:
         """Read the places of a page."""
         if app.builder.format == "html":
             self.words = self.words or Words(mathjax.formulas_of(app))
-            self.found[docname] = entries(doctree, self.words, self.aliases)
+            self.found[docname] = entries(doctree, self.words, self.known)
 
     def pages(self, app: Sphinx) -> Iterator[tuple[str, dict, str]]:
         """Make the page of the search, and write what it reads."""
