@@ -23,15 +23,9 @@ KEY = "plot"  # of the metadata of an output, which companion.book.plot_output r
 MOST = 200  # numbers of one axis of one artist
 
 
-def keep_data(figure: Figure) -> None:
-    """Let a notebook store the data of a figure with its picture, and the tolerances that are stated for its Axes."""
-    figure.tolerances = {}
-    figure._repr_mimebundle_ = lambda **_: ({}, {KEY: figure_data(figure)})  # no data but the picture, and metadata
-
-
 def figure_data(figure: Figure) -> dict:
-    """Collect what all Axes of a figure show, in the order in which they were made."""
-    tolerances = {ax: {"tolerance": list(stated)} for ax, stated in figure.tolerances.items()}
+    """Collect what all Axes of a figure show, in the order in which they were made, with the tolerances stated."""
+    tolerances = {ax: {"tolerance": list(stated)} for ax, stated in getattr(figure, "tolerances", {}).items()}
     return {
         "size": pack(figure.get_size_inches()),
         "axes": [axes_data(ax) | tolerances.get(ax, {}) for ax in figure.axes],

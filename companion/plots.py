@@ -5,6 +5,7 @@ tell apart; line style and marker differ as well. The draw functions return noth
 """
 
 import io
+import sys
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -13,16 +14,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from companion.plot_data import keep_data
+from companion.plot_svg import Plot
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+PALE, DARK = "#fefefe", "#010101"
+"""White and black for words on a heat map, which no theme changes."""
 DPI = 130
 TEXT, SMALL = 9, 8  # points
 
 
-def axes(width: float = 5.6, height: float = 2.8) -> tuple[Figure, Axes]:
+def axes(width: float = 5.6, height: float = 2.8) -> tuple[Plot, Axes]:
     """Make a figure with one Axes in the book's style, and leave matplotlib's own settings alone.
 
     Args:
@@ -36,30 +39,40 @@ def axes(width: float = 5.6, height: float = 2.8) -> tuple[Figure, Axes]:
     return figure, ax
 
 
-def panels(width: float, height: float, columns: int, *, rows: int = 1) -> tuple[Figure, list[Axes]]:
+def panels(
+    width: float, height: float, columns: int, *, rows: int = 1, narrow: int | None = None
+) -> tuple[Plot, list[Axes]]:
     """Make a figure with several Axes side by side, in one row or more, in the book's style.
 
-    A notebook stores its data beside the picture, and a later run is compared with them.
+    A notebook stores it as SVG in two layouts, of which the site shows that for a phone where it fits better, and its
+    data beside it, with which a later run is compared.
 
     Args:
         width: of the whole figure, in inches.
         height: inches.
         columns: number of Axes in a row.
         rows: number of rows.
+        narrow: number of Axes in a row on a phone; ``None`` for as many as keep four fifths of
+            their width.
 
     Returns:
         The figure, and its Axes from left to right, the upper row first: a list of one where ``columns`` is 1.
 
     Raises:
-        ValueError: ``columns`` or ``rows`` is below 1.
+        ValueError: ``columns`` or ``rows`` is below 1, or ``narrow`` is not between 1 and ``columns``.
     """
     if rows < 1:
         raise ValueError(f"a figure has at least one row of Axes: got rows={rows}. Use rows >= 1.")
     if columns < 1:
         raise ValueError(f"a figure has at least one column of Axes: got columns={columns}. Use columns >= 1.")
-    figure, grid = plt.subplots(rows, columns, figsize=(width, height), dpi=DPI, layout="constrained", squeeze=False)
-    keep_data(figure)
+    if narrow is not None and not 1 <= narrow <= columns:
+        raise ValueError(f"on a phone a row has 1 to {columns} Axes: got narrow={narrow}. Use fewer, or None.")
+    figure = plt.figure(FigureClass=Plot, figsize=(width, height), dpi=DPI, layout="constrained")
+    figure.narrow = narrow
+    grid = figure.subplots(rows, columns, squeeze=False)
+    shown_as_svg()
     for ax in grid.flat:
+        ax.set_prop_cycle(color=COLOURS)
         ax.tick_params(labelsize=TEXT)
         for text in (ax.xaxis.label, ax.yaxis.label):
             text.set_size(TEXT)
@@ -94,6 +107,13 @@ def set_tolerance(ax: Axes, *, within: float = 0.0, within_factor: float = 1.0) 
     words = f"±{within:g}" if within else f"×/÷ {within_factor:g}"
     corner = {"transform": ax.transAxes, "ha": "right", "va": "bottom", "fontsize": 7, "color": "0.35"}
     ax.text(1, 1.01, f"another machine: {words}", **corner)
+
+
+def shown_as_svg() -> None:
+    """Let the IPython that runs, if any, store the figures of this module as SVG alone, not as PNG too."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None:
+        shell.display_formatter.formatters["image/png"].for_type(Plot, lambda figure: None)
 
 
 def png(figure: Figure) -> bytes:
@@ -143,7 +163,7 @@ def draw_weights(
         raise ValueError(
             f"weights lie in [0, 1]: got {weights.min():.3g} to {weights.max():.3g}. Draw scores after softmax."
         )
-    ax.imshow(weights, vmin=0.0, vmax=1.0, cmap="Blues", aspect="auto")
+    ax.imshow(weights, vmin=0.0, vmax=1.0, cmap="Blues", aspect="auto", interpolation="none")
     ax.set_xticks(range(len(keys)), labels=keys)
     ax.set_yticks(range(len(queries)), labels=queries)
     ax.tick_params(labelsize=TEXT)
@@ -152,7 +172,7 @@ def draw_weights(
     ax.spines[:].set(visible=True, color="0.7")
     if digits is not None:
         for (row, column), weight in np.ndenumerate(weights):
-            colour = "white" if weight > 0.715 else "black"  # there both have a contrast of 4.5 to the blue
+            colour = PALE if weight > 0.715 else DARK  # there both have a contrast of 4.5 to the blue
             ax.text(column, row, f"{weight:.{digits}f}", ha="center", va="center", color=colour, fontsize=SMALL)
 
 

@@ -34,7 +34,9 @@ def public_functions(name_of_module):
         elif inspect.isclass(value):
             for attribute, member in sorted(vars(value).items()):
                 function = getattr(member, "fget", getattr(member, "__func__", member))
-                if not attribute.startswith("_") and attribute not in HOOKS and inspect.isfunction(function):
+                if attribute.startswith("_") or attribute in HOOKS or not inspect.isfunction(function):
+                    continue
+                if function.__module__ == module.__name__:  # matplotlib writes a `set` into what inherits from it
                     yield f"{module.__name__}.{name}.{attribute}", function
 
 

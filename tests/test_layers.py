@@ -19,6 +19,7 @@ LAYERS = [
     {"transformer", "vision"},
     {"pretrained", "tasks", "training", "generate", "interpret", "measure"},
     {"plot_data"},
+    {"plot_svg"},
     {"plots"},
     {"book"},  # the tools: they import nothing of the library
     {"practice", "explorers", "pictures"},
@@ -28,7 +29,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 GIVEN = ("companion.chapters.training.small_gpt",)
 """What a chapter gives to the others: a model whose weights are shipped, so that none trains it again."""
 HOME = {
-    "matplotlib": {"plot_data", "plots"},
+    "matplotlib": {"plot_data", "plot_svg", "plots"},
     "anywidget": {"explorers"},
     "ipywidgets": {"chapters"},
     "traitlets": {"explorers"},

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 PLOT = "plot"
 """The entry of an output's metadata; ``companion.plot_data`` writes it."""
+SVG = "image/svg+xml"
+"""The type of the picture of a plot."""
 _NUMBERS = ("x", "y", "z", "texts")  # what a tolerance is for
 _NUMBER = re.compile(r"[-−]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)")
 _SLACK = 1e-9  # of a tolerance
@@ -24,7 +26,7 @@ def seal(output: Mapping) -> None:
 
 
 def _mark(output: Mapping) -> str:
-    return hashlib.sha256("".join(output["data"].get("image/png", "").split()).encode()).hexdigest()[:16]
+    return hashlib.sha256("".join(output["data"].get(SVG, "").split()).encode()).hexdigest()[:16]
 
 
 def is_sealed(output: Mapping) -> bool:

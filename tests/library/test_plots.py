@@ -131,7 +131,7 @@ def test_a_written_weight_stands_out_from_its_cell(ax):
     plots.draw_weights(ax, EVERY_SHADE, queries=["q"], keys=[""] * 256)
     written = texts(ax)
     assert len(written) == 256
-    assert {text.get_color() for text in written.values()} == {"black", "white"}
+    assert {text.get_color() for text in written.values()} == {plots.DARK, plots.PALE}
     for (column, _), text in written.items():
         cell = luminance(ax.images[0].to_rgba(EVERY_SHADE[0, column])[:3])
         low, high = sorted([cell, luminance(to_rgb(text.get_color()))])

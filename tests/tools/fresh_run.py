@@ -35,7 +35,7 @@ from PIL import Image
 from companion.book import notebooks, pages, toc
 from companion.book.measured_output import MEASURED, differences
 from companion.book.pages import rules
-from companion.book.plot_output import PLOT, is_sealed
+from companion.book.plot_output import PLOT, SVG, is_sealed
 from companion.book.plot_output import differences as plot_differences
 from companion.book.stable import WIDGET_STATE, WIDGET_VIEW
 
@@ -87,6 +87,8 @@ def picture_problems(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode
         was, now = _pictures(old), _pictures(new)
         plots = [PLOT in one.metadata and PLOT in two.metadata for one, two in zip(was, now, strict=False)]
         for one, two, is_plot in zip(was, now, plots, strict=False):
+            if not is_plot and SVG in one.data:
+                found.append(f"cell {index}: its plot is stored without its data")
             if is_plot:
                 found += [f"cell {index}: {each}" for each in plot_differences(one.metadata[PLOT], two.metadata[PLOT])]
                 found += [f"cell {index}: its picture is not the one of its data"] * (not is_sealed(one))
@@ -101,7 +103,7 @@ def picture_problems(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode
 
 
 def _pictures(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    return [output for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
+    return [output for output in cell.get("outputs", []) if {SVG, "image/png"} & {*output.get("data", {})}]
 
 
 def _take_pixels(pictures: list[nbformat.NotebookNode], plots: list[bool]) -> list[np.ndarray]:
@@ -109,8 +111,9 @@ def _take_pixels(pictures: list[nbformat.NotebookNode], plots: list[bool]) -> li
     found = []
     for picture, is_plot in itertools.zip_longest(pictures, plots[: len(pictures)], fillvalue=False):
         picture.metadata.pop(PLOT, None)
-        data = base64.b64decode(picture.data.pop("image/png"))
-        if not is_plot:
+        picture.data.pop(SVG, None)
+        data = base64.b64decode(picture.data.pop("image/png", ""))
+        if data and not is_plot:
             found.append(np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), dtype=float))
     return found
 

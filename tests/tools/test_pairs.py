@@ -10,6 +10,7 @@ import pytest
 
 from companion.book import colab, notebooks, stable, toc
 from companion.book.measured_output import MEASURED
+from companion.book.plot_output import SVG
 from companion.book.site.pictures import CLASS
 
 BOOK = Path(__file__).parents[2] / "book"
@@ -34,7 +35,7 @@ def pair_problems(source, stored):
 def is_picture(output):
     """Whether an output is a plot or a drawing."""
     data = output.get("data", {})
-    return "image/png" in data or data.get("text/html", "").startswith(f'<div class="{CLASS}">')
+    return not {SVG, "image/png"}.isdisjoint(data) or data.get("text/html", "").startswith(f'<div class="{CLASS}">')
 
 
 def run_problems(notebook):
@@ -55,7 +56,7 @@ def run_problems(notebook):
                 f"cell {index}: a figure has one picture as its only output, this one {len(cell.outputs)} outputs"
             )
         described = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "").strip()
-        if not described and any("image/png" in output.get("data", {}) for output in pictures):
+        if not described and any({SVG, "image/png"} & {*output.get("data", {})} for output in pictures):
             found.append(f"cell {index}: its plot has no text that describes it (mystnb: image: alt)")
         if {"nbval-skip", "raises-exception"} & set(cell.metadata.get("tags", [])):
             found.append(f"cell {index}: a tag hides it from nbval")

@@ -110,11 +110,11 @@ def test_another_size_and_another_number_of_axes_are_found():
 
 
 def test_a_seal_ties_the_picture_to_the_data():
-    output = {"data": {"image/png": "abc"}, "metadata": {PLOT: drawn()}}
+    output = {"data": {"image/svg+xml": "abc"}, "metadata": {PLOT: drawn()}}
     seal(output)
     assert is_sealed(output)
-    output["data"]["image/png"] = "abd"
+    output["data"]["image/svg+xml"] = "abd"
     assert not is_sealed(output)
-    plain = {"data": {"image/png": "abc"}, "metadata": {}}
+    plain = {"data": {"image/svg+xml": "abc"}, "metadata": {}}
     seal(plain)
     assert plain["metadata"] == {}

@@ -13,6 +13,7 @@ PARTS = (
     "explorers",
     "weights",
     "pictures",
+    "plots",
     "book_map",
     "sharing",
     "tables",

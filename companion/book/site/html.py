@@ -32,6 +32,7 @@ FILES = {
     "term-list": ("css/terms.css",),
     "question-sheet": ("css/question-sheet.css",),
     "fig-pair": ("picture.css",),
+    "plot-pair": ("css/plots.css",),
 }
 """The scripts and styles that a page loads if it has an element of the class; no other page does."""
 
