@@ -8,7 +8,7 @@ TOKENS = ["A", "B", "C", "A"]
 
 @picture
 def four_questions(wide: bool) -> Canvas:
-    """Draw what each page of the chapter asks."""
+    """Draw what the first pages of the chapter ask."""
     labels = {
         "title": "Four questions about a Transformer",
         "desc": (
