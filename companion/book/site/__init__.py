@@ -26,6 +26,7 @@ PARTS = (
     "formulas_page",
     "search",
     "terms_page",
+    "previews",
     "question_sheet",
     "lean_styles",
 )

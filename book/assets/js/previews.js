@@ -1,0 +1,112 @@
+/* Previews: what a link leads to, beside it, on hover, focus and tap. A citation has its entry as its title; the others
+   are in a script of the page, which is loaded when the first of them is wanted. Escape closes a preview. */
+(() => {
+  "use strict";
+
+  const ROOT = new URL(document.documentElement.dataset.content_root ?? "./", location.href);
+  const WAIT = 300; // milliseconds before a mouse at rest opens one, and until one that is left closes
+  const WANTED = /#(?:equation-|term-|claim-|q-|exr-)/;
+  const LISTS = ".question-index, .term-list, .study-plan, .claims-table, .progress-table, .headerlink, nav";
+  const PAGE = location.pathname.slice(ROOT.pathname.length).replace(/(?:\.html|\/?)$/, "") || "index";
+
+  const box = document.createElement("div");
+  Object.assign(box, { id: "book-preview", className: "book-preview", popover: "manual" });
+  box.setAttribute("role", "tooltip");
+  /** @type {HTMLAnchorElement | null} */
+  let open = null;
+  let timer = 0;
+  /** @type {Promise<Record<string, string>> | undefined} */
+  let known;
+
+  const previews = () => {
+    known ??= new Promise((done) => {
+      const script = document.createElement("script");
+      script.src = new URL(`_static/previews/${PAGE}.js`, ROOT).href;
+      script.onload = () => done(/** @type {any} */ (window).bookPreviews ?? {});
+      script.onerror = () => done({});
+      document.head.append(script);
+    });
+    return known;
+  };
+
+  /** The link of the text that has a preview, from anything within it. */
+  function linkOf(target) {
+    const link = target instanceof Element ? target.closest(".bd-article a.reference.internal") : null;
+    if (!(link instanceof HTMLAnchorElement) || link.closest(LISTS)) return null;
+    return isCitation(link) || WANTED.test(link.hash) ? link : null;
+  }
+
+  const isCitation = (link) => link.pathname.endsWith("references.html") && (link.title || link.dataset.title);
+
+  /** What a link leads to: the words of a citation, or what the page's script says. */
+  async function content(link) {
+    if (isCitation(link)) {
+      link.dataset.title ??= link.title;
+      link.removeAttribute("title"); // else the browser shows it a second time
+      return document.createTextNode(link.dataset.title);
+    }
+    const html = (await previews())[link.getAttribute("href")];
+    return html ? document.createRange().createContextualFragment(html) : null;
+  }
+
+  async function show(link) {
+    clearTimeout(timer);
+    if (open === link) return;
+    const shown = await content(link);
+    if (!shown || !link.isConnected) return;
+    hide();
+    box.replaceChildren(shown);
+    if (!box.isConnected) document.body.append(box);
+    box.showPopover();
+    place(link);
+    link.setAttribute("aria-describedby", box.id);
+    open = link;
+  }
+
+  /** Below the link where there is room, else above; within the window. */
+  function place(link) {
+    const at = link.getClientRects()[0];
+    const { width, height } = box.getBoundingClientRect();
+    const below = at.bottom + 6;
+    const top = below + height < innerHeight - 8 ? below : Math.max(8, at.top - height - 6);
+    box.style.left = `${Math.max(8, Math.min(at.left, innerWidth - width - 8))}px`;
+    box.style.top = `${top}px`;
+  }
+
+  function hide() {
+    clearTimeout(timer);
+    open?.removeAttribute("aria-describedby");
+    open = null;
+    if (box.matches(":popover-open")) box.hidePopover();
+  }
+
+  const later = (act) => {
+    clearTimeout(timer);
+    timer = window.setTimeout(act, WAIT);
+  };
+
+  document.addEventListener("pointerover", (event) => {
+    if (event.pointerType === "touch") return;
+    const link = linkOf(event.target);
+    if (link) later(() => show(link));
+    else if (box.contains(/** @type {Node} */ (event.target))) clearTimeout(timer);
+    else if (open && document.activeElement !== open) later(hide);
+    else if (!open) clearTimeout(timer);
+  });
+  document.addEventListener("focusin", (event) => {
+    const link = linkOf(event.target);
+    if (link?.matches(":focus-visible")) show(link);
+    else if (!link) hide();
+  });
+  document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+  document.addEventListener("scroll", () => open && document.activeElement !== open && hide(), { passive: true });
+  // A finger: the first tap shows what the link leads to, the second follows it. A question is followed at once.
+  document.addEventListener("click", (event) => {
+    const link = linkOf(event.target);
+    const touched = /** @type {PointerEvent} */ (event).pointerType === "touch";
+    if (link && touched && link !== open && !/#(?:q-|exr-)/.test(link.hash)) {
+      event.preventDefault();
+      show(link);
+    } else if (!box.contains(/** @type {Node} */ (event.target))) hide();
+  });
+})();

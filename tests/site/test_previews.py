@@ -1,0 +1,108 @@
+"""Previews of what a link leads to: by mouse, keyboard and finger; a key closes them; nothing is loaded before one."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+PLACE = "book/attention/why-divide-by-the-root.html"
+BOX = "#book-preview"
+CITATION = ".bd-article p a.reference.internal[href*='references.html#']"
+EQUATION = ".bd-article p a.reference.internal[href*='#equation-']"
+QUESTION = "a.reference.internal[href*='#q-']"
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def reading(page: object, server: str, settle: Callable[[object], None]) -> object:
+    page.asked = []
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.goto(f"{server}/{PLACE}")
+    settle(page)
+    return page
+
+
+def previews_asked(page: object) -> int:
+    return sum("/_static/previews/" in address for address in page.asked)
+
+
+def test_a_mouse_opens_a_citation_and_can_enter_it_and_leaving_closes_it(reading: object) -> None:
+    link, box = reading.locator(CITATION).first, reading.locator(BOX)
+    entry = link.get_attribute("title")
+    link.hover()
+    box.wait_for(state="visible")
+    assert box.text_content() == entry
+    assert link.get_attribute("title") is None
+    assert link.get_attribute("aria-describedby") == "book-preview"
+    box.hover()
+    reading.wait_for_timeout(500)
+    assert box.is_visible()
+    reading.mouse.move(5, 5)
+    box.wait_for(state="hidden")
+    assert link.get_attribute("aria-describedby") is None
+    assert previews_asked(reading) == 0
+
+
+def test_an_equation_is_shown_as_it_is_set_and_the_script_comes_once(reading: object) -> None:
+    assert previews_asked(reading) == 0
+    for place in (0, 1, 0):
+        link = reading.locator(EQUATION).nth(place)
+        link.scroll_into_view_if_needed()
+        reading.wait_for_timeout(100)
+        link.hover()
+        shown = reading.locator(f"{BOX} mjx-container")
+        shown.wait_for(state="visible")
+        size = reading.locator(BOX).bounding_box()
+        assert size["x"] >= 0
+        assert size["x"] + size["width"] <= 1440
+        reading.keyboard.press("Escape")
+        reading.locator(BOX).wait_for(state="hidden")
+        reading.mouse.move(5, 5)
+    assert previews_asked(reading) == 1
+
+
+def test_focus_opens_one_and_escape_closes_it_and_the_focus_stays(reading: object) -> None:
+    link = reading.locator(EQUATION).first
+    reading.keyboard.press("Tab")  # from now on the focus shows
+    link.focus()
+    reading.locator(BOX).wait_for(state="visible")
+    reading.keyboard.press("Escape")
+    reading.locator(BOX).wait_for(state="hidden")
+    assert link.evaluate("link => link === document.activeElement")
+
+
+def test_a_first_tap_shows_and_a_second_follows(browser: object, server: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto(f"{server}/{PLACE}")
+    link, box = page.locator(CITATION).first, page.locator(BOX)
+    link.tap()
+    box.wait_for(state="visible")
+    assert page.url.endswith(PLACE)
+    size = box.bounding_box()
+    assert size["x"] >= 0
+    assert size["x"] + size["width"] <= 390
+    page.locator(".bd-article h1").tap()
+    box.wait_for(state="hidden")
+    link.tap()
+    link.tap()
+    page.wait_for_url("**/references.html#*")
+    context.close()
+
+
+def test_previews_come_from_a_folder_too(page: object, site: Path) -> None:
+    page.goto((site / PLACE).as_uri())
+    page.locator(EQUATION).first.hover()
+    page.locator(f"{BOX} mjx-container").wait_for(state="visible")
+
+
+def test_every_link_to_an_equation_or_a_term_has_a_preview(site: Path) -> None:
+    lacking = []
+    for path in sorted(site.glob("book/*/*.html")):
+        article = path.read_text("utf8").partition("<article")[2].partition("</article>")[0]
+        links = set(re.findall(r'<a class="reference internal" href="([^"]*#(?:equation-|term-)[^"]*)"', article))
+        name = path.relative_to(site).with_suffix("")
+        script = (site / "_static" / "previews" / f"{name}.js").read_text("utf8")
+        lacking += [f"{name}: {link}" for link in links if f'"{link}":' not in script]
+    assert lacking == []
