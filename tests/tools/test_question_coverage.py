@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from difflib import SequenceMatcher
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,15 @@ def number_problems(items, cells):
     return found
 
 
+def falls(text):
+    """Name the questions that are easier than the one before them in a section of a page."""
+    found = []
+    for section in re.split(r"^## ", text, flags=re.MULTILINE):
+        pairs = pairwise(read_questions(section))
+        found += [item.name for before, item in pairs if item.level < before.level]
+    return found
+
+
 def everything(chapters):
     return [item for chapter in chapters for item in read_questions(BOOK / f"{chapter}.ipynb")]
 
@@ -152,6 +162,22 @@ def test_every_topic_is_known_and_is_that_of_its_chapter_or_of_the_pages_of_ques
     for item in everything(chapters):
         assert item.topic in TOPICS, item.name
         assert toc.chapter(item.page) in ("interview", item.topic) or item.page.endswith("/questions"), item.name
+
+
+def test_each_section_of_questions_begins_with_the_basic_ones(chapter):
+    assert falls((BOOK / f"{chapter}.md").read_text("utf8")) == []
+
+
+def test_a_question_that_is_easier_than_the_one_before_it_is_named():
+    question = (
+        "::::{{interview-question}} Why?\n:name: q-{}\n:kind: code\n:level: {}\n:topic: attention\n:evidence: x\n"
+    )
+    parts = (f":::{{{part}}}\nText.\n:::\n" for part in ("short", "full", "common-mistake"))
+    body = "".join(parts) + ":::{follow-ups}\n1. **And?** So it is.\n:::\n::::\n"
+    text = "".join(question.format(name, level) + body for name, level in (("a", 1), ("b", 3), ("c", 2)))
+    assert falls(text) == ["q-c"]
+    before, after = text.rsplit("::::{interview-question}", 1)
+    assert falls(f"{before}## New\n\n::::{{interview-question}}{after}") == []
 
 
 def test_no_two_questions_are_nearly_the_same(chapters):
