@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import FunctionType
+from types import FunctionType, ModuleType
 
 import torch
 from torch import Tensor
@@ -78,7 +78,8 @@ class Exercise:
         topic: name of the chapter whose subject it practises, where that is not the page on which it stands.
         budget: what an answer may cost, from the arguments of a case; ``None`` sets no limits.
         broken: the code that is handed over for repair, in place of an empty stub.
-        forbidden: operators of torch that an answer may not call, as in :mod:`companion.practice.forbidden`.
+        forbidden: operators of torch that an answer may not call, or ``torch.autograd``, as in
+            :mod:`companion.practice.forbidden`.
         exact_zeros: whether an entry that is 0 in the reference's result must be exactly 0.
         trial: what the check does with an answer, from the answer and a case's arguments, where that is not one call;
             :mod:`companion.practice.trial`. Its parameters then name the arguments of a case.
@@ -103,7 +104,7 @@ class Exercise:
     topic: str = ""
     budget: Callable[..., Budget] | None = None
     broken: Callable[..., object] | None = None
-    forbidden: tuple[OpOverloadPacket, ...] = ()
+    forbidden: tuple[OpOverloadPacket | ModuleType, ...] = ()
     exact_zeros: bool = False
     trial: Callable[..., object] | None = None
 

@@ -4,8 +4,11 @@
 another function of torch.
 """
 
+from types import ModuleType
+
 import torch
 from torch._ops import OpOverloadPacket
+from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
 SOFTMAX = (
@@ -15,16 +18,18 @@ SOFTMAX = (
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu,
 )
 """The operators behind every softmax and log-softmax of torch on the CPU, that of its attention included."""
+AUTOGRAD = (torch.autograd,)
+"""Every use of autograd: an operator that runs within its backward pass, or while forward derivatives are taken."""
 
 
 class CallWatcher(TorchDispatchMode):
     """Notice the first forbidden operator that runs while it is entered; a caught exception does not hide it.
 
     Args:
-        forbidden: the operators.
+        forbidden: the operators, and ``torch.autograd`` where derivatives must not be taken by it.
     """
 
-    def __init__(self, forbidden: tuple[OpOverloadPacket, ...]) -> None:
+    def __init__(self, forbidden: tuple[OpOverloadPacket | ModuleType, ...]) -> None:
         super().__init__()
         self._forbidden = forbidden
         self.seen: str | None = None
@@ -34,6 +39,8 @@ class CallWatcher(TorchDispatchMode):
         packet = func._overloadpacket
         if self.seen is None and packet in self._forbidden:
             self.seen = packet.__name__.lstrip("_")
+        if self.seen is None and torch.autograd in self._forbidden and _differentiates():
+            self.seen = "autograd"
         return func(*args, **(kwargs or {}))
 
     @property
@@ -45,3 +52,9 @@ class CallWatcher(TorchDispatchMode):
             f"The numbers are right, but your code calls `{self.seen}` of torch, by itself or inside another function, "
             "and the exercise forbids that. Write this step out with simpler operations."
         )
+
+
+def _differentiates() -> bool:
+    """Say whether autograd is running this operator: in a backward pass, or with forward derivatives."""
+    backward = torch._C._current_graph_task_id() != -1
+    return backward or forward_ad._current_level >= 0

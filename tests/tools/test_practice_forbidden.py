@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.autograd import forward_ad
 
 from tests.tools.practice import BY_NAME, one_line, refused
 
@@ -40,6 +41,47 @@ def test_a_forbidden_softmax_is_refused_and_named(function):
     assert error.case == 1
     assert "and the exercise forbids that" in one_line(error)
     assert re.search(r"calls `\w*(softmax|attention)\w*` of torch", one_line(error))
+
+
+def output_of(query, key, value):
+    return (query @ key.mT / query.shape[-1] ** 0.5).softmax(-1) @ value
+
+
+def by_grad(query, key, value, d_output):
+    leaves = [x.clone().requires_grad_() for x in (query, key, value)]
+    return torch.autograd.grad(output_of(*leaves), leaves, d_output)
+
+
+def by_backward(query, key, value, d_output):
+    leaves = [x.clone().requires_grad_() for x in (query, key, value)]
+    (F.scaled_dot_product_attention(*leaves) * d_output).sum().backward()
+    return tuple(x.grad for x in leaves)
+
+
+def by_vjp(query, key, value, d_output):
+    return torch.func.vjp(output_of, query, key, value)[1](d_output)
+
+
+def by_forward_derivatives(*given):
+    *tensors, d_output = given
+    gradients = [torch.zeros_like(x) for x in tensors]
+    for place, x in enumerate(tensors):
+        for entry in range(x.numel()):
+            with forward_ad.dual_level():
+                one = torch.zeros_like(x).flatten().index_fill(0, torch.tensor([entry]), 1.0).view_as(x)
+                moved = [*tensors[:place], forward_ad.make_dual(x, one), *tensors[place + 1 :]]
+                slope = forward_ad.unpack_dual(output_of(*moved)).tangent
+            gradients[place].view(-1)[entry] = (slope * d_output).sum()
+    return tuple(gradients)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # of torch, when it takes forward derivatives
+@pytest.mark.parametrize("function", [by_grad, by_backward, by_vjp, by_forward_derivatives])
+def test_gradients_that_autograd_took_are_refused_where_they_are_to_be_worked_out(function):
+    error = refused(BY_NAME["attention-backward"], function)
+    assert error.case == 1
+    assert "calls `autograd` of torch" in one_line(error)
+    assert "and the exercise forbids that" in one_line(error)
 
 
 def test_a_wrong_answer_is_told_what_differs_before_what_is_forbidden():

@@ -157,7 +157,7 @@ ALTERNATIVES = {
     "attention": [attention_by_einsum, attention_by_queries, F.scaled_dot_product_attention, package_attention],
     "debug-padded-batch": [sentences_alone, sentences_by_average_weight],
     "softmax-jacobian": [jacobian_by_loops, jacobian_by_identity, jacobian_by_autograd],
-    "attention-backward": [backward_by_autograd, backward_by_jacobian],
+    "attention-backward": [backward_by_jacobian],
 }
 
 

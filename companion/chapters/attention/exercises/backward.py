@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.forbidden import AUTOGRAD
 from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
@@ -63,6 +64,7 @@ ATTENTION_BACKWARD = Exercise(
     reference=_attention_backward,
     cases=_backward_cases,
     returns=("d_query", "d_key", "d_value"),
+    forbidden=AUTOGRAD,
     tested="more keys or more queries, leading axes, one key, both dtypes, scores up to a million",
     hints=(
         "Go through the forward pass from its end: output, weights, scores, then query and key. For a product "

@@ -58,8 +58,9 @@ PADDED_BATCH = Exercise(
     tested="no padding, padding in some and in all sentences, large numbers in it, as many sentences as tokens, both "
     "dtypes",
     hints=(
-        "A sentence alone has no padding, so its result is right. Make a batch of that sentence and a longer one, and "
-        "compare real, weights and output with the single run, one after the other. Where do they part first?",
+        "There are three faults. A sentence alone has no padding, so its result is right. Make a batch of that "
+        "sentence and a longer one, and compare real, weights and output with the single run, one after the other. "
+        "Where do they part first?",
         "The first fault is in which positions count as real. Sum `real` over its last axis and compare with the "
         "lengths. Then look for the next step at which the two runs differ.",
         "The other two are in where the mask acts and in what is averaged at the end. Sum the weights over the keys: "

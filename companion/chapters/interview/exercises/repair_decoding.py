@@ -86,10 +86,10 @@ DEBUG_CACHE = Exercise(
     cases=_cache_cases,
     tested="one token and many, sizes that differ, large values, both dtypes",
     hints=(
-        "Write the same without a cache, as causal attention over all of `x + positions`, and compare row by row. The "
-        "first row already differs: what does it look at?",
-        "A token sees itself, so its key and value come into the cache before it attends. Then look at the second row: "
-        "print `h` of both ways.",
+        "There are three faults. Write the same without a cache, as causal attention over all of `x + positions`, "
+        "and compare row by row. The first row already differs: what does it look at?",
+        "A token sees itself, so its key and value come into the cache before it attends. Then look at the second "
+        "row: print `h` of both ways.",
         "A slice of `positions` that begins at 0 gives position 0 at every step. And weight j belongs to key j: both "
         "caches have to grow at the same end.",
     ),
@@ -218,12 +218,12 @@ DEBUG_LEFT_PADDING = Exercise(
     cases=_next_cases,
     tested="rows with and without padding, all rows padded, large values, both dtypes",
     hints=(
-        "A row alone has no padding. Pad it on the left by one and compare: the embedded tokens, the weights of the "
-        "last row, and the vector that meets the table at the end.",
+        "There are three faults. A row alone has no padding. Pad it on the left by one and compare: the embedded "
+        "tokens, the weights of the last row, and the vector that meets the table at the end.",
         "With padding on the left every row ends at the same place. That settles which vector is the last. What does "
         "`real.sum(dim=1) - 1` point at?",
-        "The position of a token is the number of real tokens before it: a running sum of `real`, less 1. And besides "
-        "the future, the padding must be hidden as keys.",
+        "The position of a token is the number of real tokens before it: a running sum of `real`, less 1. And "
+        "besides the future, the padding must be hidden as keys.",
     ),
     mistakes=(
         Mistake(

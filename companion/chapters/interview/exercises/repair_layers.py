@@ -60,12 +60,12 @@ DEBUG_LAYER_NORM = Exercise(
     cases=_norm_cases,
     tested="two and three leading axes, small and large numbers and epsilons, both dtypes",
     hints=(
-        "Give it one row alone, and the same row beside another. A layer norm gives the row the same result both "
-        "times.",
-        "The first fault is the axis. Mend it, then compare with `torch.nn.functional.layer_norm` at a large epsilon, "
-        "and at epsilon 0: two more faults show one by one.",
-        "At epsilon 0 only the divisor of the variance is left to differ: n or n - 1. The other fault is where epsilon "
-        "is added, before or after the root.",
+        "There are three faults. Give it one row alone, and the same row beside another. A layer norm gives the row "
+        "the same result both times.",
+        "The first fault is the axis. Mend it, then compare with `torch.nn.functional.layer_norm` at a large "
+        "epsilon, and at epsilon 0: two more faults show one by one.",
+        "At epsilon 0 only the divisor of the variance is left to differ: n or n - 1. The other fault is where "
+        "epsilon is added, before or after the root.",
     ),
     mistakes=(
         Mistake(
@@ -167,12 +167,12 @@ DEBUG_HEADS = Exercise(
     cases=_head_cases,
     tested="one head and several, as many sentences as heads, padding in some and all sentences, both dtypes",
     hints=(
-        "Change one token of `x` and look which rows of the query of a head change. It should be one row, in each "
-        "head. That finds the first fault, and its twin at the end of the function.",
+        "There are four faults. Change one token of `x` and look which rows of the query of a head change. It should "
+        "be one row, in each head. That finds the first fault, and its twin at the end of the function.",
         "Then look at the scores of a padded sentence: print which entries hold the stand-in. A hidden key is a "
         "column, the same for every query.",
-        "The last fault is quieter: the rows are only too flat. A score sums over the width of one head, and the root "
-        "in the scale has to fit that sum.",
+        "The last fault is quieter: the rows are only too flat. A score sums over the width of one head, and the "
+        "root in the scale has to fit that sum.",
     ),
     mistakes=(
         Mistake(

@@ -72,8 +72,8 @@ DEBUG_TOP_P = Exercise(
     cases=_draw_cases,
     tested="small and full p, a sum that is exactly p, large scores, many draws, both dtypes",
     hints=(
-        "Draw many times and count the tokens. A model with one likely token shows the first fault: which number does "
-        "the function give for it?",
+        "There are two faults. Draw many times and count the tokens. A model with one likely token shows the first: "
+        "which number does the function give for it?",
         "What comes out is a place in sorted order. The sort also gave the tokens that stand at these places. Then "
         "take p below the probability of the first token and look at `kept`.",
         "The token with which the sum reaches p has to stay. Compare the sum before each token with p instead of the "

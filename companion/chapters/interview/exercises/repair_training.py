@@ -69,8 +69,8 @@ DEBUG_LABEL_SHIFT = Exercise(
     cases=_loss_cases,
     tested="rows with and without padding, another token for padding, large scores, both dtypes",
     hints=(
-        "Which token has the model read when it gives the scores at place i, and which one should it be asked for? Try "
-        "a model whose scores point at the token it reads.",
+        "There are two faults. Which token has the model read when it gives the scores at place i, and which one "
+        "should it be asked for? Try a model whose scores point at the token it reads.",
         "Two slices mend the first fault: the scores lack their last place, the targets their first. Then repeat one "
         "row with more padding behind it; the loss must stay.",
         "A mean over all places divides by the padding too. Divide the sum by the number of places whose target is "
@@ -177,10 +177,10 @@ DEBUG_TRAINING_STEP = Exercise(
     cases=_step_cases,
     tested="one step and several, gradients long and short, padding of several amounts, both dtypes",
     hints=(
-        "Take one step on one batch and compare with a pencil. Then two steps: after the second, is the gradient that "
-        "of the second batch?",
-        "There are three faults, one in each of loss, gradient and order of lines. Repeat the rows of a batch as "
-        "padding: the step must stay the same.",
+        "There are three faults. Take one step on one batch and compare with a pencil. Then two steps: after the "
+        "second, is the gradient that of the second batch?",
+        "There is one fault in each of loss, gradient and order of lines. Repeat the rows of a batch as padding: the "
+        "step must stay the same.",
         "Divide the summed errors by the count of real places; clear the gradient in each step, before it is made or "
         "after it is used; and shorten it before the weights move.",
     ),
