@@ -7,9 +7,11 @@ import pytest
 
 from companion.book.model import Question
 from companion.book.questions import read_questions
+from tests.tools.test_question_coverage import numbers
 
 BOOK = Path(__file__).parents[2] / "book"
 LEAST_WORDS = 5  # of an answer to a follow-up: fewer give no reason
+MOST_NUMBERS = 4  # in an answer on the whiteboard
 MOST_WORDS = {"question": 30, "short": 40, "full": 120}
 OWN_RUNS = (
     r"\b(?:in (?:a|one) (?:small|toy) (?:run|task|test|experiment|simulation)"
@@ -76,6 +78,13 @@ def too_long(item):
     return [f"{item.name}, {part}: {n} words" for part, n in lengths.items() if n > MOST_WORDS[part]]
 
 
+def too_many_numbers(item):
+    """Name the whiteboard answer that has more numbers to remember than it may, beside those that the question gave."""
+    cited = re.sub(r"\{cite[^`]*`[^`]*`", "", item.full)  # a source does not make a number easier to say
+    said = {number for number, _ in numbers(cited)} - {number for number, _ in numbers(item.question)}
+    return [f"{item.name}: {len(said)} numbers"] if len(said) > MOST_NUMBERS else []
+
+
 def own_runs(item):
     """Name the phrases of a short or a whiteboard answer that cite an experiment which only the book has."""
     parts = {"short": item.short, "full": item.full}
@@ -89,6 +98,7 @@ def own_runs(item):
 def test_a_question_and_its_answers_are_short_enough_to_say(chapter):
     items = read_questions(BOOK / f"{chapter}.ipynb")
     assert [problem for item in items for problem in too_long(item)] == []
+    assert [problem for item in items for problem in too_many_numbers(item)] == []
 
 
 def test_no_answer_cites_an_experiment_of_the_book(chapter):
@@ -159,3 +169,10 @@ def test_an_answer_that_is_too_long_or_cites_a_run_of_the_book_is_named():
     assert too_long(item) == ["q-x, question: 31 words", "q-x, short: 41 words", "q-x, full: 147 words"]
     assert own_runs(ask(full="It was so in small\nruns. Fitted to small runs.")) == ["q-x, full: 'in small runs'"]
     assert too_long(ask(question="why " * 30, short="two-thirds " * 40, full="```\na b c\n```" + "so " * 120)) == []
+
+
+def test_a_whiteboard_answer_with_too_many_numbers_is_named():
+    said = "It is 1.25 GB, 256, 31.4 and 4,096"
+    assert too_many_numbers(ask(full=f"{said}, of 256.")) == []
+    assert too_many_numbers(ask(full=f"{said} and 768.", question="What of 768?")) == []
+    assert too_many_numbers(ask(full=f"{said}. In 2020 it was 128 {{cite:p}}`who2020what`.")) == ["q-x: 5 numbers"]
