@@ -3,7 +3,8 @@
     .venv/bin/python -m scripts.train_small_gpt
 
 At each step that is noted the state is kept in _build/, so that a stopped run goes on from there. At the end the
-weights, the losses and the samples are written to companion/chapters/training/data/.
+weights, the losses and the samples are written to companion/chapters/training/data/, and the weights in eight bits to
+companion/chapters/training/weights/.
 """
 
 import json
@@ -64,6 +65,7 @@ def main() -> int:
     with one_thread():
         model, log = run(scratch)
     small_gpt.save(model, small_gpt.DATA / "small_gpt.safetensors")
+    small_gpt.WEIGHTS.write_bytes(small_gpt.pack())
     log |= {"torch": torch.__version__}
     (small_gpt.DATA / "small_gpt.json").write_text(json.dumps(log, indent=1) + "\n", "utf-8")
     scratch.unlink()

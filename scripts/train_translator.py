@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from companion import tasks
+from companion.book.packed import packed
 from companion.chapters.architecture import translator
 from companion.measure import Row, one_thread, save
 from companion.transformer import Transformer
@@ -44,7 +45,7 @@ def main() -> int:
     with one_thread():
         model = translator.train()
         about = {"words": translator.words(), "start": tasks.START, "end": tasks.END, "most": translator.MOST}
-        translator.WEIGHTS.write_bytes(translator.packed(model, about))
+        translator.WEIGHTS.write_bytes(packed(model, about))
         found = rows(model)
     print(*(f"{row.settings}: {row.value:.1f}%" for row in found), sep="\n")
     print(

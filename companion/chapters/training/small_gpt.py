@@ -17,12 +17,15 @@ from jaxtyping import Int
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from companion.book.packed import packed, unpacked
 from companion.config import ModelConfig
 from companion.generate import sample
 from companion.training import clip_gradients, cosine_schedule, evaluating
 from companion.transformer import DecoderOnly
 
 DATA = Path(__file__).parent / "data"
+WEIGHTS = Path(__file__).parent / "weights" / "small_gpt.safetensors"
+"""The same parameters in eight bits, for the browser: ``companion.book.packed``."""
 STEPS, CONTEXT, BATCH = 5000, 128, 32
 PEAK, WARMUP, FLOOR = 3e-3, 200, 3e-4
 NOTED = (0, 100, 250, *range(500, STEPS + 1, 500))
@@ -206,6 +209,24 @@ def load() -> DecoderOnly:
         for name, parameter in model.named_parameters():
             parameter.copy_(kept[name])
     return model.eval()
+
+
+def pack() -> bytes:
+    """Round the trained parameters to eight bits; about 190 kB.
+
+    Returns:
+        The bytes of :data:`WEIGHTS`, with the symbols beside them.
+    """
+    return packed(load(), {"symbols": symbols()})
+
+
+def load_packed() -> DecoderOnly:
+    """Return the model that a browser runs, its parameters rounded to eight bits.
+
+    Returns:
+        In evaluation mode.
+    """
+    return unpacked(WEIGHTS, DecoderOnly)[0]
 
 
 @cache

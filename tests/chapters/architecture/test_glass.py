@@ -12,6 +12,7 @@ import safetensors.torch
 import torch
 
 from companion import generate, interpret, tasks
+from companion.book.packed import packed
 from companion.chapters.architecture import translator
 from companion.config import toy
 from companion.measure import results
@@ -195,9 +196,9 @@ def test_a_classifier_is_sent_to_its_noun_and_a_word_to_what_it_translates():
 
 def test_the_same_weights_give_the_same_bytes_and_come_back_rounded(tmp_path):
     model = Transformer(toy(11, n_heads=2), seed=3).eval()
-    assert translator.packed(model, {"words": ["a"]}) == translator.packed(model, {"words": ["a"]})
+    assert packed(model, {"words": ["a"]}) == packed(model, {"words": ["a"]})
     for bits, steps in ((8, 127), (None, torch.inf)):
-        (tmp_path / "w").write_bytes(translator.packed(model, {"words": ["a"]}, bits=bits))
+        (tmp_path / "w").write_bytes(packed(model, {"words": ["a"]}, bits=bits))
         found, about = translator.load(tmp_path / "w")
         assert (about, found.config) == ({"words": ["a"]}, model.config)
         for name, weight in model.named_parameters():
@@ -207,14 +208,14 @@ def test_the_same_weights_give_the_same_bytes_and_come_back_rounded(tmp_path):
 
 def test_the_file_holds_a_shared_matrix_once():
     model = Transformer(toy(11, n_heads=2), seed=3)
-    kept = safetensors.torch.load(translator.packed(model, {}, bits=None))
+    kept = safetensors.torch.load(packed(model, {}, bits=None))
     assert sum(weight.numel() for weight in kept.values()) == sum(p.numel() for p in model.parameters())
 
 
 def test_weights_in_float32_are_read_too(node, tmp_path):
     model = Transformer(toy(11, n_heads=2), seed=3).eval()
     about = {"words": ["a"], "start": "a", "end": "a", "most": 3}
-    (tmp_path / "w").write_bytes(translator.packed(model, about, bits=None))
+    (tmp_path / "w").write_bytes(packed(model, about, bits=None))
     (answer,) = node([{"ask": "look", "source": [4, 2, 7], "target": [1, 5]}], tmp_path / "w")
     want = logits_of(model.double(), [4, 2, 7], [1, 5])
     torch.testing.assert_close(torch.tensor(answer["logits"]).double(), want, rtol=0, atol=1e-5)

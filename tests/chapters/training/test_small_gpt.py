@@ -93,3 +93,17 @@ def test_the_weights_come_back_from_the_file_in_half_precision(tmp_path, monkeyp
     assert not loaded.training
     for one, other in zip(model.parameters(), loaded.parameters(), strict=True):
         assert torch.equal(one.detach().half().float(), other)
+
+
+# ---- In eight bits, for the browser
+
+
+def test_the_file_for_the_browser_is_made_of_the_released_weights_and_small():
+    assert small_gpt.WEIGHTS.read_bytes() == small_gpt.pack()
+    assert 4 * -(-small_gpt.WEIGHTS.stat().st_size // 3) <= 400_000, "as base64, in a script"
+
+
+def test_eight_bits_cost_less_than_a_hundredth_of_a_bit_per_character():
+    tokens = small_gpt.splits()[1][:20_000]
+    kept, exact = (small_gpt.bits_per_character(model, tokens) for model in (small_gpt.load_packed(), small_gpt.load()))
+    assert 0 < abs(kept - exact) < 0.01
