@@ -28,6 +28,11 @@ def _style(own: Path) -> str:
     return "\n".join(file.read_text("utf8") for file in files if file.exists())
 
 
+def _file(own: Path, name: str) -> Path:
+    """Find a script beside its class, or beside this file where several chapters use it."""
+    return own / name if (own / name).exists() else _HERE / name
+
+
 class _Checked(traitlets.TraitType):
     """A synchronised trait that refuses with ``ValueError``; ``fixed`` ones cannot change once the explorer is made."""
 
@@ -199,7 +204,7 @@ class Explorer(anywidget.AnyWidget):
         if "_js" in vars(cls):  # not in the class that anywidget derives for each explorer
             own = Path(sys.modules[cls.__module__].__file__).parent
             names = (cls._js,) if isinstance(cls._js, str) else cls._js
-            files = [_HERE / "shared.js", *(own / name for name in names)]
+            files = [_HERE / "shared.js", *(_file(own, name) for name in names)]
             cls._esm = "\n".join(file.read_text("utf8") for file in files)
             cls._css = _style(own / (cls._sheet or Path(names[-1]).with_suffix(".css")))
             found = [(name, value) for base in cls.__mro__ for name, value in vars(base).items()]

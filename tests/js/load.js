@@ -29,10 +29,12 @@ export function loadExplorers(...names) {
   return compileFunction(`${read("companion/explorers/shared.js")}\nreturn { ${names.join(", ")} };`)();
 }
 
-/** Run the arithmetic and the model of the Glass Transformer, and give all that they define. */
-export function loadGlass() {
-  const folder = "companion/chapters/architecture/explorers";
-  const source = ["glass_tensors", "glass_model"].map((name) => read(`${folder}/${name}.js`)).join("\n");
+/** Run the arithmetic and one model that runs in the browser, and give all that they define. */
+function loadModel(path) {
+  const source = ["companion/explorers/tensors.js", path].map(read).join("\n");
   const defined = [...source.matchAll(/^(?:const|function) (\w+)/gm)].map(([, name]) => name);
   return compileFunction(`${source}\nreturn { ${defined.join(", ")} };`)();
 }
+
+export const loadGlass = () => loadModel("companion/chapters/architecture/explorers/glass_model.js");
+export const loadGpt = () => loadModel("companion/chapters/training/explorers/gpt_model.js");

@@ -1,4 +1,4 @@
-// Glass: the released translator, run here. Behind glass_tensors.js and glass_model.js, which compute.
+// Glass: the released translator, run here. Behind tensors.js and glass_model.js, which compute.
 
 const SCRIPT = document.currentScript instanceof HTMLScriptElement ? document.currentScript.src : "";
 let opened = null; // the promise of the model, for all views

@@ -41,7 +41,7 @@ class Glass(Explorer):
     one of its static files, in a notebook from the kernel.
     """
 
-    _js = ("glass_tensors.js", "glass_model.js", "glass.js")
+    _js = ("tensors.js", "glass_model.js", "glass.js")
 
     sentences = Words(fixed=True)
     still = Numbers(words=True, fixed=True, digits=3)

@@ -1,5 +1,5 @@
 // The Glass Transformer: an encoder and a decoder in post-norm, with every number on the way kept. It stands behind
-// glass_tensors.js. Layers have the names that they have in companion.transformer.
+// tensors.js. Layers have the names that they have in companion.transformer.
 
 /** @typedef {{off: Object<string, number[]>, causal: boolean, positions: boolean, norm: boolean, scale: boolean}} Switches */
 

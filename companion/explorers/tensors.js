@@ -1,4 +1,4 @@
-// The arithmetic of the Glass Transformer, in float64: matrices of rows, one row a token. No page, no model.
+// The arithmetic of the models that run in the browser, in float64: matrices of rows, one row a token. No page, no model.
 
 /** @typedef {{rows: number, cols: number, data: Float64Array}} Matrix */
 
