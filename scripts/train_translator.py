@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from companion import tasks
-from companion.book.packed import packed
 from companion.chapters.architecture import translator
 from companion.measure import Row, one_thread, save
+from companion.packed import packed
 from companion.transformer import Transformer
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -17,7 +17,7 @@ LAYERS = [
     {"multihead"},
     {"encoder", "decoder"},
     {"transformer", "vision"},
-    {"pretrained", "tasks", "training", "generate", "interpret", "measure"},
+    {"pretrained", "packed", "tasks", "training", "generate", "interpret", "measure"},
     {"plot_data"},
     {"plot_svg"},
     {"plots"},

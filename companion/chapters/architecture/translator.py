@@ -19,9 +19,9 @@ from torch import nn
 from torch.utils.hooks import RemovableHandle
 
 from companion import interpret, tasks
-from companion.book.packed import unpacked
 from companion.config import toy
 from companion.norm import LayerNorm
+from companion.packed import unpacked
 from companion.tasks import lexicon
 from companion.training import Batches, Trainer, cosine_schedule, pairs_batch, seq2seq_loss
 from companion.transformer import Transformer
@@ -68,7 +68,7 @@ def train(steps: int = STEPS) -> Transformer:
 
 
 def load(path: Path = WEIGHTS) -> tuple[Transformer, dict[str, Any]]:
-    """Read a model that :func:`companion.book.packed.packed` wrote.
+    """Read a model that :func:`companion.packed.packed` wrote.
 
     Args:
         path: of the file.

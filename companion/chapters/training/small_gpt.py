@@ -17,15 +17,15 @@ from jaxtyping import Int
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from companion.book.packed import packed, unpacked
 from companion.config import ModelConfig
 from companion.generate import sample
+from companion.packed import packed, unpacked
 from companion.training import clip_gradients, cosine_schedule, evaluating
 from companion.transformer import DecoderOnly
 
 DATA = Path(__file__).parent / "data"
 WEIGHTS = Path(__file__).parent / "weights" / "small_gpt.safetensors"
-"""The same parameters in eight bits, for the browser: ``companion.book.packed``."""
+"""The same parameters in eight bits, for the browser: ``companion.packed``."""
 STEPS, CONTEXT, BATCH = 5000, 128, 32
 PEAK, WARMUP, FLOOR = 3e-3, 200, 3e-4
 NOTED = (0, 100, 250, *range(500, STEPS + 1, 500))

@@ -12,10 +12,10 @@ import safetensors.torch
 import torch
 
 from companion import generate, interpret, tasks
-from companion.book.packed import packed
 from companion.chapters.architecture import translator
 from companion.config import toy
 from companion.measure import results
+from companion.packed import packed
 from companion.transformer import Transformer
 from tests.site.conftest import ROOT
 
