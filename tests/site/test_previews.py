@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-PLACE = "book/attention/why-divide-by-the-root.html"
+PLACE = "book/positional-encoding/rotary-positions.html"
 BOX = "#book-preview"
 CITATION = ".bd-article p a.reference.internal[href*='references.html#']"
 EQUATION = ".bd-article p a.reference.internal[href*='#equation-']"
