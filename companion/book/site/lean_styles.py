@@ -3,7 +3,8 @@
 The theme brings all of Bootstrap: 400 kB, of which the book uses a quarter. A rule stays if every class that its
 selector asks for stands in a built page or may be set by a script: any word of a script counts as a name, and one that
 ends in a hyphen as the beginning of names. Rules without classes stay, as do fonts, animations and variables. The
-book's own style sheets are left as they are.
+book's own style sheets are left as they are. The script of tabs goes from the pages that have none, and the libraries'
+source maps go altogether.
 """
 
 import hashlib
@@ -25,6 +26,7 @@ SHEETS = (
 )
 UNUSED = ("scripts/fontawesome.js", "searchtools.js", "language_data.js", "sphinx_highlight.js")
 """Which no page loads: ``templates/layout.html`` takes them out. ``book.css`` draws icons, ``search.js`` searches."""
+_TABS = re.compile(r"\s*<script[^>]*/design-tabs\.js[^>]*></script>")
 _CLASSES, _WORD = re.compile(r'\sclass="([^"]*)"'), re.compile(r"[A-Za-z_][\w-]*")
 _SCRIPTS = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
 _NESTED = {"media", "supports", "layer", "container"}
@@ -105,6 +107,8 @@ def trim(app: Sphinx, error: Exception | None) -> None:
     pages = {path: path.read_text("utf8") for path in sorted(Path(app.outdir).rglob("*.html"))}
     for name in UNUSED:
         (static / name).unlink(missing_ok=True)
+    for source_map in static.rglob("*.map"):  # for those who debug the libraries
+        source_map.unlink()
     names, beginnings = used_names(pages.values(), (path.read_text("utf8") for path in static.rglob("*.js")))
     versions = []
     for sheet in (path for pattern in SHEETS for path in sorted(static.glob(pattern))):
@@ -114,7 +118,7 @@ def trim(app: Sphinx, error: Exception | None) -> None:
         place = re.escape(sheet.relative_to(static).as_posix())
         versions.append((re.compile(rf'(_static/{place})(?:\?[^"]*)?"'), rf'\1?v={version}"'))
     for path, page in pages.items():
-        new = page
+        new = page if "sd-tab-set" in page else _TABS.sub("", page)
         for old, address in versions:
             new = old.sub(address, new)
         if new != page:
