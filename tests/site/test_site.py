@@ -48,7 +48,8 @@ def addresses_that_load(page: BeautifulSoup) -> Iterator[str]:
         for tag in page.find_all(name):
             for attribute in attributes:
                 value = str(tag.get(attribute, ""))
-                yield from (part.split()[0] for part in value.split(",") if part.split())
+                if not value.startswith("data:"):  # the pixels of a heat map, in the page itself
+                    yield from (part.split()[0] for part in value.split(",") if part.split())
     for tag in page.find_all("link", href=True):
         if LOADING_RELATIONS & {relation.lower() for relation in tag.get("rel", [])}:
             yield str(tag["href"])
