@@ -223,7 +223,7 @@ def test_the_notebook_of_a_live_lab_stores_its_name_and_a_still_picture_stands_b
     assert cells[at]["outputs"][0]["data"]["text/plain"][0].startswith("TrainingLab(d_model=64, ")
     assert "{numref}`fig-training-lab`" in "".join(cells[at + 1]["source"])
     assert cells[at + 2]["metadata"]["mystnb"]["figure"]["name"] == "fig-training-lab"
-    assert [next(iter(output["data"])) for output in cells[at + 2]["outputs"]] == ["image/png"]
+    assert [next(iter(output["data"])) for output in cells[at + 2]["outputs"]] == ["image/svg+xml"]
 
 
 @pytest.mark.parametrize(
