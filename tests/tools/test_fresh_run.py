@@ -240,6 +240,15 @@ def test_measured_numbers_within_their_tolerance_pass_and_a_table_that_is_not_th
     assert "cell 7: it stores 0 tables of measured numbers, a run gives 1" in notebook_problems(near, small)
 
 
+def test_a_slower_computer_has_as_much_more_time(tmp_path, monkeypatch):
+    assert fresh_run.slower() >= 1
+    monkeypatch.setattr(fresh_run, "slower", lambda: 2.0)
+    monkeypatch.setattr(fresh_run, "BOOK", tmp_path / "book")
+    (tmp_path / "_toc.yml").write_text(contents("book/one/index.ipynb"), "utf8")
+    assert fresh_run.run_problems("one/index", 59.0, 59.0, 100.0) == []
+    assert fresh_run.run_problems("one/index", 62.0, 62.0, 100.0) == ["one/index: its cells ran 31 s, at most 30"]
+
+
 def run(book):
     """Run the notebook with nbval and the plugin; gives which tests failed, and all that was printed."""
     command = [sys.executable, "-m", "pytest", "-q", "-rf", "-p", "no:cacheprovider", "--nbval"]
@@ -299,6 +308,7 @@ def test_one_run_finds_a_changed_text_a_changed_picture_and_changed_values(book,
 def test_a_page_of_the_second_edition_that_runs_too_long_is_found(
     tmp_path, monkeypatch, page, clock, processor, megabytes, problems
 ):
+    monkeypatch.setattr(fresh_run, "slower", lambda: 1.0)
     monkeypatch.setattr(fresh_run, "BOOK", tmp_path / "book")
     listed = contents("book/one/index.ipynb", "book/one/claims.ipynb", "book/two/questions.ipynb")
     (tmp_path / "_toc.yml").write_text(listed, "utf8")
