@@ -2,6 +2,7 @@
 
 The file is one of safetensors: each matrix as integers with one scale a row, named as in the model, each vector in
 float32, and under ``about`` what a reader of the file must know besides. ``companion/explorers/tensors.js`` reads it.
+Made for this book. Chapters: book/architecture, book/training.
 """
 
 import json
