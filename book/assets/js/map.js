@@ -83,11 +83,14 @@
   if (notes instanceof HTMLElement) {
     const all = [...notes.children];
     const first = all.find((note) => note.classList.contains("map-on-show"));
+    let low = false; // whether the finger is in the lower half of the screen, where it would be under the note
+    document.addEventListener("pointerdown", ({ clientY }) => (low = clientY > innerHeight / 2), { capture: true });
     /** @param {Element | undefined} shown */
     const put = (shown) => {
-      // On a phone the shown note leaves the grid for the foot of the screen: its place stays as high as it was.
+      // On a phone the shown note leaves the grid for the edge of the screen: its place stays as high as it was.
       if (!notes.style.minHeight) notes.style.minHeight = `${notes.offsetHeight}px`;
       notes.classList.toggle("map-active", shown !== first);
+      notes.classList.toggle("map-above", low);
       for (const note of all) note.classList.toggle("map-on-show", note === shown);
     };
     for (const svg of maps) {
