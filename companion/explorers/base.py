@@ -19,6 +19,8 @@ from typing import ClassVar
 import anywidget
 import traitlets
 
+from companion.book import weights
+
 _HERE = Path(__file__).parent
 
 
@@ -112,6 +114,22 @@ class Words(_Checked):
         if isinstance(value, str) or not all(isinstance(v, str) for v in value) or not list(value):
             raise ValueError(f'{self.name} is a list of words: got {value!r}. Write ["the", "cat"], not "the cat".')
         return list(value)
+
+
+class Text(_Checked):
+    """A text that the reader types: of the given characters, at least one of them and at most ``most``."""
+
+    def __init__(self, default: str, symbols: str, most: int, **kwargs: object) -> None:
+        super().__init__(default, **kwargs)
+        self.symbols, self.most = symbols, most
+        self.info_text = f"1 to {most} characters"
+
+    def _check(self, value: object, obj: "Explorer") -> str:
+        if not isinstance(value, str) or not 1 <= len(value) <= self.most:
+            raise ValueError(f"{self.name} has {self.info_text}: got {value!r}. Write that many.")
+        if unknown := sorted({*value} - {*self.symbols}):
+            raise ValueError(f"{self.name} has characters of {self.symbols!r}: got {unknown}. Leave them out.")
+        return value
 
 
 class Choice(_Checked):
@@ -251,3 +269,23 @@ def _explain(cls: type[Explorer]) -> None:
         line = f"{name}: {trait.help}{rule}." + ("" if trait.fixed else " Can be set later.")
         lines.append(textwrap.fill(line, 92, initial_indent=" " * 4, subsequent_indent=" " * 8))
     cls.__doc__ = "\n".join(lines) + raises + rest
+
+
+class ModelExplorer(Explorer):
+    """Base of a figure that opens a trained model: a page has its weights in a static file, a notebook in its kernel.
+
+    A subclass names the file of weights in ``_weights``, and has ``opened.js`` behind ``tensors.js`` in ``_js``.
+    """
+
+    _weights: ClassVar[Path]
+
+    file = Words(fixed=True)
+
+    def __init__(self, **traits: object) -> None:
+        super().__init__(file=[weights.stem(self._weights)], **traits)
+        self.on_msg(self._answer)
+
+    def _answer(self, _: object, content: object, buffers: object) -> None:
+        """Send the weights to a notebook, whose figure has no static file beside it."""
+        if content == "weights":
+            self.send("weights", [self._weights.read_bytes()])

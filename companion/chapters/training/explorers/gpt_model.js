@@ -48,8 +48,8 @@ const cut_cache = (cache, rows) => {
   return cache.map(({ keys, values }) => ({ keys: first(keys), values: first(values) }));
 };
 
-// Read tokens after those that the cache holds. The logits after each of them, and the cache with them; the old cache
-// stays as it was.
+// Read tokens after those that the cache holds. The logits after each of them, the cache with them, and by layer and
+// head the weights with which the last one looks at all; the old cache stays as it was.
 function read_tokens(model, tokens, cache = new_cache(model)) {
   const { tensors, config } = model;
   const start = cache_length(cache);
@@ -65,6 +65,7 @@ function read_tokens(model, tokens, cache = new_cache(model)) {
       to[j] = value + position[j];
     });
   });
+  const looks = [];
   const grown = cache.map((old, layer) => {
     const at = `decoder.layers.${layer}`;
     const before = norm(`${at}.norm_1`, x);
@@ -73,17 +74,16 @@ function read_tokens(model, tokens, cache = new_cache(model)) {
     const heads = Array.from({ length: config.n_heads }, (_, head) => {
       const [query, key, value] = [q, keys, values].map((all) => columns_of(all, head * width, width));
       const scores = scaled(linear(query, key), 1 / Math.sqrt(width));
-      return weighted_sum(
-        softmax_rows(scores, (i, j) => j <= start + i),
-        value,
-      );
+      const weights = softmax_rows(scores, (i, j) => j <= start + i);
+      return { look: row_of(weights, tokens.length - 1), output: weighted_sum(weights, value) };
     });
-    x = add(x, layer_of(`${at}.self_attention.w_o`, beside(heads)));
+    looks.push(heads.map(({ look }) => look));
+    x = add(x, layer_of(`${at}.self_attention.w_o`, beside(heads.map(({ output }) => output))));
     const inner = gelu_tanh(layer_of(`${at}.feed_forward.w_1`, norm(`${at}.norm_3`, x)));
     x = add(x, layer_of(`${at}.feed_forward.w_2`, inner));
     return { keys, values };
   });
-  return { logits: linear(norm("decoder.final_norm", x), table), cache: grown };
+  return { logits: linear(norm("decoder.final_norm", x), table), cache: grown, looks };
 }
 
 // The distribution that is drawn from, as companion.generate.sample makes it: temperature, then top-k, then top-p of
@@ -115,4 +115,13 @@ function pick(choices, u) {
     if (u < total) return token;
   }
   return kept[kept.length - 1].token;
+}
+
+// A number from 0 up to 1 for one draw of one series: always the same, without a pattern, and different for each of both
+// (the integer hash lowbias32).
+function uniform(series, draw) {
+  let a = series * 1000 + draw + 1;
+  a = Math.imul(a ^ (a >>> 16), 0x7feb352d);
+  a = Math.imul(a ^ (a >>> 15), 0x846ca68b);
+  return ((a ^ (a >>> 16)) >>> 0) / 2 ** 32;
 }

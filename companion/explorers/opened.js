@@ -1,0 +1,49 @@
+// A figure that opens a trained model: the bytes of its weights, and the button that asks for them. Behind tensors.js.
+
+const SCRIPT = document.currentScript instanceof HTMLScriptElement ? document.currentScript.src : "";
+let opened = null; // the promise of the model, for all views
+
+// A page has the weights in a script two folders away; a notebook has a kernel.
+function bytes_from_page(name) {
+  return new Promise((resolve, reject) => {
+    const found = () => /** @type {any} */ (window).LightWeights[name];
+    const src = new URL(`../weights/${name}.js`, SCRIPT).href;
+    const onload = () => resolve(Uint8Array.from(atob(found()), (c) => c.charCodeAt(0)));
+    document.head.append(h("script", { src, onload, onerror: () => reject(new Error(`${src} did not load`)) }));
+  });
+}
+function bytes_from_kernel(model) {
+  return new Promise((resolve) => {
+    model.on("msg:custom", (_, [view]) => resolve(new Uint8Array(view.buffer, view.byteOffset, view.byteLength)));
+    model.send("weights");
+  });
+}
+
+const action = (trait, words, onclick) => h("button", { type: "button", "data-trait": trait, onclick }, words);
+
+// What stands here until the model is open: a lead, the button, a first picture. `make` makes the model of what the
+// file holds, `show` gives the box that takes this place.
+function before_opening(view, { lead, words, picture, make, show }) {
+  const bytes = () => (SCRIPT ? bytes_from_page(view.get("file")[0]) : bytes_from_kernel(view.model));
+  const button = action("open", words, async () => {
+    if (button.getAttribute("aria-disabled")) return;
+    button.setAttribute("aria-disabled", "true");
+    button.textContent = "Loading …";
+    try {
+      opened ??= bytes().then((all) => make(read_safetensors(all)));
+      const model = await opened;
+      if (!still.isConnected) return; // closed meanwhile
+      const focus = document.activeElement === button;
+      const box = show(model);
+      still.replaceWith(box);
+      if (focus) box.querySelector("select, textarea").focus();
+    } catch (error) {
+      opened = null;
+      button.removeAttribute("aria-disabled");
+      button.textContent = words;
+      view.say(`The model did not open (${error}). Try again.`);
+    }
+  });
+  const still = h("div", null, h("p", { class: "ex-lead" }, lead), button, h("div", { class: "ex-flow" }, picture));
+  return still;
+}

@@ -1,0 +1,220 @@
+"""The small GPT in a browser: what its figure shows in any state is what PyTorch gives on the same rounded weights.
+
+The model here computes in float64, as JavaScript does.
+"""
+
+import functools
+
+import pytest
+import torch
+
+from companion import interpret
+from companion.chapters.training import small_gpt
+from companion.chapters.training.explorers.gpt import FIRST, MOST
+from companion.explorers import GlassGPT
+from companion.generate import keep_top_k, keep_top_p
+from tests.site.browser import put, tensor
+
+OPEN = """async (root) => {
+  root.querySelector('[data-trait="open"]').click();
+  while (!root.querySelector(".ex-tokens")) await new Promise((resolve) => setTimeout(resolve, 5));
+}"""
+SHOWN = """(root) => {
+  const all = (selector) => [...root.querySelectorAll(selector)];
+  return {
+    ...root.querySelector(".explorer").dataset,
+    tokens: all(".ex-token").map((node) => [node.textContent, node.getAttribute("aria-label"),
+      node.classList.contains("ex-made"), Number(node.style.getPropertyValue("--a"))]),
+    bars: all(".ex-topkey:not(.ex-keyhead)").map((row) => [...row.children].map((cell) => cell.textContent)),
+    cache: all(".ex-cache rect").map((rect) => [rect.getAttribute("aria-label"), rect.classList.contains("ex-fresh")]),
+    held: root.querySelector(".ex-gpt > .ex-caption:not(:has(+ .ex-top))")?.textContent,
+    words: root.querySelector(".ex-readout").textContent,
+    off: all("button[aria-disabled=true]").map((button) => button.dataset.trait),
+  };
+}"""
+SIGNS, NAMES = {" ": "␣", "\n": "↵"}, {" ": "space", "\n": "new line"}
+
+
+def quoted(symbol):
+    return NAMES.get(symbol, f"“{symbol}”")
+
+
+def uniform(series, draw):
+    """The integer hash lowbias32 of one draw of one series, as a share of 1."""
+    low = 0xFFFFFFFF
+    a = series * 1000 + draw + 1
+    a = ((a ^ (a >> 16)) * 0x7FEB352D) & low
+    a = ((a ^ (a >> 15)) * 0x846CA68B) & low
+    return (a ^ (a >> 16)) / 2**32
+
+
+@functools.cache
+def released():
+    return small_gpt.load_packed().double()
+
+
+@torch.no_grad()
+def reading(tokens):
+    """Read a text whole, without a cache: logits of the next token, weights by layer, keys and values by layer."""
+    seen = {}
+    hooks = [
+        module.register_forward_hook(lambda _, inputs, output, name=name: seen.update({name: output[0]}))
+        for name, module in released().named_modules()
+        if name.endswith(("w_k", "w_v"))
+    ]
+    with interpret.record_attention(released()) as weights:
+        logits = released()(torch.tensor([tokens]))[0, -1]
+        looks = [one[0, :, -1] for one in weights.values()]
+    for hook in hooks:
+        hook.remove()
+    return logits, looks, seen
+
+
+def next_token(logits, rules, u):
+    """Give the distribution before and after the cut, the order of the tokens, and the token that is drawn."""
+    warm = (logits - logits.max()) / rules["temperature"]
+    order = warm.argsort(descending=True, stable=True)
+    before = warm.softmax(-1)
+    after = keep_top_p(keep_top_k(warm, rules["top_k"]), rules["top_p"]).softmax(-1)
+    passed = (after[order].cumsum(0) > u).nonzero()
+    return before, after, order, order[passed[0, 0]].item()
+
+
+def compare(root, prompt, step, series, layer, head, **rules):
+    """Hold one state of the figure against PyTorch."""
+    where = (prompt, step, series, layer, head, rules)
+    got = root.evaluate(SHOWN)
+    tokens, chances = small_gpt.encode(prompt).tolist(), []
+    for draw in range(step):
+        _, after, order, token = next_token(reading(tokens)[0], rules, uniform(series, draw))
+        chances.append((after[token].item(), order.tolist().index(token) + 1))
+        tokens.append(token)
+    logits, looks, seen = reading(tokens)
+    before, after, order, token = next_token(logits, rules, uniform(series, step))
+    look = looks[layer][head]
+    symbols = [small_gpt.symbols()[k] for k in tokens]
+    assert got["text"] == "".join(symbols), where
+    assert int(got["step"]) == step
+    for j, (sign, says, made, amount) in enumerate(got["tokens"]):
+        symbol = symbols[j]
+        assert (sign, made) == (SIGNS.get(symbol, symbol), j >= len(prompt)), where
+        want = f"{quoted(symbol)}, token {tokens[j]} at position {j}, weight {look[j]:.2f}"
+        if made:
+            chance, place = chances[j - len(prompt)]
+            want += f"; it was drawn with probability {chance:.2f}, as number {place} in order"
+        assert says == f"{want}.", where
+        assert amount == pytest.approx((look[j] / look.max()).item(), abs=6e-4), where
+    assert len(got["tokens"]) == len(tokens)
+    for (name, _, p, cut), k in zip(got["bars"], order.tolist(), strict=False):
+        symbol = small_gpt.symbols()[k]
+        assert name == SIGNS.get(symbol, symbol) + NAMES.get(symbol, ""), where
+        assert float(p) == pytest.approx(before[k].item(), abs=6e-4), where
+        assert (cut == "cut") == (after[k] == 0), where
+        assert cut == "cut" or float(cut) == pytest.approx(after[k].item(), abs=6e-4), where
+    assert len(got["bars"]) == FIRST
+    rows = [(i, name, letter) for i in range(3) for name, letter in (("key", "k"), ("value", "v"))]
+    fresh = 1 if step else len(prompt)
+    want = [
+        [
+            f"Layer {i}, the {name} of {quoted(symbols[j])} at position {j}: 64 numbers, length "
+            f"{seen[f'decoder.layers.{i}.self_attention.w_{letter}'][j].norm():.2f}.",
+            j >= len(tokens) - fresh,
+        ]
+        for i, name, letter in rows
+        for j in range(len(tokens))
+    ]
+    assert got["cache"] == want, where
+    one = "one token" if fresh == 1 else f"{fresh} tokens"
+    assert got["held"] == (
+        f"The cache holds 3 layers × 2 × {len(tokens)} tokens × 64 = {384 * len(tokens):,} numbers. The last pass "
+        f"computed {one}; without the cache it would have computed {len(tokens)}."
+    )
+    best = order[0].item()
+    at = int(look.argmax())
+    for words in (
+        f"Most probable next: {quoted(small_gpt.symbols()[best])}, {before[best]:.2f}. ",
+        f"{int((after > 0).sum())} of 65 characters can be drawn; the next draw gives ",
+        f"gives {quoted(small_gpt.symbols()[token])}. Layer {layer}, head {head} looks most at ",
+        f"at {quoted(symbols[at])} at position {at} ({look[at]:.2f}).",
+    ):
+        assert words in got["words"], (where, got["words"])
+    return got
+
+
+def check(root, values):
+    """Open the model, and put it into states that differ in every control."""
+    root.evaluate(OPEN)
+    names = ("prompt", "step", "series", "layer", "head", "temperature", "top_k", "top_p")
+    state = {name: values[name] for name in names}
+
+    def move(**traits):
+        state.update(traits)
+        put(root, **{name: str(value) if name in ("layer", "head") else value for name, value in traits.items()})
+        compare(root, **state)
+
+    def press(trait, **after):
+        state.update(after)
+        put(root, **{trait: None})
+        return compare(root, **state)
+
+    compare(root, **state)
+    put(root, prompt="O, th")
+    state |= {"prompt": "O, th", "step": 0}  # another beginning begins anew
+    assert press("next", step=1)["off"] == []
+    assert press("back", step=0)["off"] == ["back"]
+    press("more", step=10)
+    move(temperature=0.3)
+    move(temperature=1.6)
+    move(top_k=4)
+    move(layer=0)
+    move(head=3)
+    move(top_k=65)
+    move(top_p=0.5)
+    press("other", series=(state["series"] + 1) % 100, step=0)
+    for _ in range(MOST // 10 + 1):
+        put(root, more=None)
+    state["step"] = MOST
+    assert compare(root, **state)["off"] == ["next", "more"]
+    press("back", step=MOST - 1)
+
+
+CHECKS = {"GlassGPT": check}
+
+
+def made():
+    return [GlassGPT(prompt="Enter a\n", step=7, series=3, temperature=0.7, top_k=20, top_p=0.9, layer=1, head=2)]
+
+
+@pytest.mark.parametrize(
+    ("trait", "value", "rule"),
+    [
+        ("prompt", "", "has 1 to 48 characters: got ''"),
+        ("prompt", "é", "Leave them out"),
+        ("prompt", "a" * 49, "Write that many"),
+        ("temperature", 0, "a number from 0.1 to 2.0: got 0"),
+        ("top_p", 0.0, "a number from 0.05 to 1.0"),
+        ("step", MOST + 1, "a whole number from 0 to 64"),
+        ("layer", 3, "one of 0, 1, 2: got 3"),
+    ],
+)
+def test_what_the_figure_cannot_show_is_refused(trait, value, rule):
+    with pytest.raises(ValueError, match=rule):
+        GlassGPT(**{trait: value})
+
+
+def test_the_picture_before_opening_has_the_best_characters_of_the_model():
+    still = GlassGPT().still
+    logits = reading(small_gpt.encode(still["prompt"]).tolist())[0]
+    best, tokens = logits.softmax(-1).topk(FIRST)
+    assert [symbol for symbol, _ in still["best"]] == [small_gpt.symbols()[k] for k in tokens]
+    assert [p for _, p in still["best"]] == pytest.approx(best.tolist(), abs=6e-4)
+
+
+def test_the_random_numbers_are_spread_evenly_and_differ_by_series():
+    """The chi-squared statistic of 6,400 draws in 20 classes has 19 degrees of freedom: above 43.8 in one of 1,000."""
+    drawn = tensor([[uniform(series, draw) for draw in range(MOST)] for series in range(100)])
+    counts = torch.histc(drawn, 20, 0, 1)
+    assert ((counts - 320) ** 2 / 320).sum() < 43.8
+    pairs = torch.corrcoef(torch.stack([drawn[:, :-1].flatten(), drawn[:, 1:].flatten()]))[0, 1]
+    assert pairs.abs() < 0.04
+    assert drawn.unique().numel() == drawn.numel()
