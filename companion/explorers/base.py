@@ -24,9 +24,9 @@ from companion.book import weights
 _HERE = Path(__file__).parent
 
 
-def _style(own: Path) -> str:
-    """Give the style of a class: the shared one, and its own where there is one."""
-    files = (_HERE / "explorer.css", own)
+def _style(*own: Path) -> str:
+    """Give the style of a class: the shared one, and of its own those that there are."""
+    files = (_HERE / "explorer.css", *own)
     return "\n".join(file.read_text("utf8") for file in files if file.exists())
 
 
@@ -203,8 +203,8 @@ class Explorer(anywidget.AnyWidget):
 
     A subclass names its file in ``_js``. The file holds one ``export default { render }`` and no imports: the helpers
     of ``shared.js`` are put in front of it when the class is created; where ``_js`` names several files, they are put
-    together, that with ``render`` last. A ``.css`` file of the same name, where there is one, follows the shared style;
-    two that look alike name one file in ``_sheet``.
+    together, that with ``render`` last. A ``.css`` file named like one of them, where there is one, follows the shared
+    style; two that look alike name one file in ``_sheet``.
 
     What a figure is made of comes as parameters of the subclass's ``__init__``, explained under ``Args`` in the
     docstring of the class. The ``**traits`` of ``__init__`` are the traits with a ``help``, which explain themselves.
@@ -224,7 +224,8 @@ class Explorer(anywidget.AnyWidget):
             names = (cls._js,) if isinstance(cls._js, str) else cls._js
             files = [_HERE / "shared.js", *(_file(own, name) for name in names)]
             cls._esm = "\n".join(file.read_text("utf8") for file in files)
-            cls._css = _style(own / (cls._sheet or Path(names[-1]).with_suffix(".css")))
+            sheets = [cls._sheet] if cls._sheet else [Path(name).with_suffix(".css").name for name in names]
+            cls._css = _style(*(_file(own, sheet) for sheet in sheets))
             found = [(name, value) for base in cls.__mro__ for name, value in vars(base).items()]
             cls._declared = {name: getattr(cls, name) for name, value in found if isinstance(value, _Checked)}
             _explain(cls)

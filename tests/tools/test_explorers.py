@@ -54,9 +54,13 @@ def test_an_explorer_holds_the_shared_helpers_and_its_own_files(explorer):
     homes = [folder if (folder / name).exists() else SHARED for name in names]  # arithmetic that chapters share
     own = [(home / name).read_text("utf8") for home, name in zip(homes, names, strict=True)]
     assert explorer._esm == "\n".join([(SHARED / "shared.js").read_text("utf8"), *own])
-    style = folder / (cls._sheet or names[-1].replace(".js", ".css"))
-    own_style = "\n" + style.read_text("utf8") if style.exists() else ""
-    assert explorer._css == (SHARED / "explorer.css").read_text("utf8") + own_style
+    sheets = [folder / cls._sheet] if cls._sheet else [home / name for home, name in zip(homes, names, strict=True)]
+    sheets = [sheet.with_suffix(".css") for sheet in sheets]
+    styles = [sheet.read_text("utf8") for sheet in (SHARED / "explorer.css", *sheets) if sheet.exists()]
+    assert explorer._css == "\n".join(styles)
+    assert (
+        len(styles) == 1 + bool(cls._sheet) + ("opened.js" in names) + (folder / f"{Path(names[-1]).stem}.css").exists()
+    )
 
 
 def test_a_style_of_its_own_follows_the_shared_one(tmp_path):
