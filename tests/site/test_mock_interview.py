@@ -1,6 +1,7 @@
 """The mock interview in a real browser: drawn, asked, rated and reported, by keyboard alone, and what it keeps."""
 
 import gzip
+import json
 import re
 from dataclasses import asdict
 
@@ -13,7 +14,8 @@ pytestmark = pytest.mark.browser
 PLACE = "book/interview/mock-interview.html"
 KEY = "transformers-tested"
 WORDS = ["No answer", "A part of it", "Right, with gaps", "Right and complete"]
-MOST_BYTES = 365_000
+FILE = "_static/mock-questions.js"
+MOST_BYTES, MOST_BYTES_OF_TEXTS = 60_000, 330_000
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +27,9 @@ def stored():
 @pytest.fixture
 def mock(page, server):
     """The page, with nothing kept from before."""
+    page.goto(f"{server}/404.html")  # a light page of the same origin
+    page.evaluate("() => localStorage.clear()")
     page.goto(f"{server}/{PLACE}")
-    page.evaluate("() => store.erase()")
-    page.reload()
     page.wait_for_selector(".mock-form")
     yield page
     page.evaluate("() => store.erase()")
@@ -92,26 +94,31 @@ def kept(page):
     return page.evaluate("() => store.read('mock')")
 
 
-def test_the_lists_hold_every_question_and_every_follow_up_of_the_book(mock, stored):
+def test_the_page_and_its_script_hold_every_question_and_every_follow_up_of_the_book(mock, stored):
+    drawn = mock.evaluate(
+        "() => mock.questions.map(({name, topic, kind, level, followUps}) => "
+        "[name, {topic, kind, level: Number(level), number: followUps.length}])"
+    )
+    assert dict(drawn) == {
+        name: {key: q[key] for key in ("topic", "kind", "level")} | {"number": len(q["follow_ups"])}
+        for name, q in stored.items()
+    }
+    assert len(drawn) == len(stored)
+    mock.evaluate("() => mock.open()")
     found = mock.eval_on_selector_all(
-        ".mock-lists .mock-question",
-        "boxes => boxes.map(b => [b.dataset.name, {...b.dataset}, b.querySelectorAll('.mock-follow-ups > li').length,"
+        ".mock-question",
+        "boxes => boxes.map(b => [b.dataset.name, b.querySelectorAll('.mock-follow-ups > li').length,"
         " [...b.children].map(c => c.dataset.part).filter(Boolean)])",
     )
-    assert {name: number for name, _, number, _ in found} == {n: len(q["follow_ups"]) for n, q in stored.items()}
-    for name, data, _, parts in found:
-        question = stored[name]
-        assert (data["kind"], data["level"], data["topic"]) == (
-            question["kind"],
-            str(question["level"]),
-            question["topic"],
-        )
-        assert parts == ["short", "full", "mistake", "evidence"]
+    assert {name: number for name, number, _ in found} == {n: len(q["follow_ups"]) for n, q in stored.items()}
+    assert {tuple(parts) for _, _, parts in found} == {("short", "full", "mistake", "evidence")}
+    assert mock.eval_on_selector_all(".mock-texts .math", "all => all.length") > 100
+    assert mock.query_selector(".math:not(:has(mjx-container))") is None
 
 
 def test_each_question_links_to_its_place_in_a_chapter_and_to_its_evidence(site, stored):
-    text = (site / PLACE).read_text("utf8")
-    boxes = re.split(r'<details class="mock-question"', text)[1:]
+    text = json.loads((site / FILE).read_text("utf8").partition(" = ")[2].removesuffix(";\n"))
+    boxes = re.split(r'<div class="mock-question', text)[1:]
     assert len(boxes) == len(stored)
     for box in boxes:
         name = re.search(r'data-name="([\w-]+)"', box)[1]
@@ -125,10 +132,28 @@ def test_each_question_links_to_its_place_in_a_chapter_and_to_its_evidence(site,
             assert f'id="{anchor}"' in (here / page).read_text("utf8"), (name, anchor)
 
 
-def test_the_page_is_small_though_it_holds_every_formula(mock, site):
+def test_the_questions_are_loaded_when_an_interview_begins(page, server, site):
+    loaded = []
+    page.on("request", lambda request: loaded.append(request.url))
+    page.goto(f"{server}/{PLACE}")
+    page.wait_for_selector(".mock-form")
+    assert not [url for url in loaded if "mock-questions" in url]
     assert len(gzip.compress((site / PLACE).read_bytes())) < MOST_BYTES
-    assert mock.eval_on_selector_all(".mock-lists .math", "all => all.length") > 100
-    assert mock.query_selector(".math:not(:has(mjx-container))") is None
+    assert len(gzip.compress((site / FILE).read_bytes())) < MOST_BYTES_OF_TEXTS
+    start(page, 1)
+    page.wait_for_selector(".mock-asking")
+    assert len([url for url in loaded if "mock-questions" in url]) == 1
+    page.evaluate("() => store.erase()")
+
+
+def test_questions_that_do_not_load_are_reported_and_can_be_asked_for_again(mock, watch):
+    mock.route("**/mock-questions.js*", lambda route: route.abort())
+    start(mock, 1)
+    mock.wait_for_function("() => document.querySelector('.mock-told').textContent.includes('did not load')")
+    watch.clear()
+    mock.unroute("**/mock-questions.js*")
+    press(mock, "Start the interview")
+    mock.wait_for_selector(".mock-asking")
 
 
 def test_an_interview_asks_each_drawn_question_and_then_its_follow_ups_in_order(mock, stored):
@@ -358,18 +383,13 @@ def test_axe_finds_nothing_in_an_interview_and_its_report(contexts, server, them
     watch.check(PLACE)
 
 
-def test_without_javascript_every_answer_can_be_read(browser, site):
+def test_without_javascript_the_page_leads_to_the_questions(browser, site):
     context = browser.new_context(java_script_enabled=False)
     tab = context.new_page()
     tab.goto((site / PLACE).as_uri())
     assert "needs JavaScript" in tab.inner_text(".mock-stage")
-    fold = tab.locator(".mock-topic").first
-    fold.locator("> summary").click()
-    question = fold.locator(".mock-question").first
-    assert question.locator('[data-part="short"]').is_visible() is False
-    question.locator("> summary").click()
-    for part in ("short", "full", "mistake", "evidence", "follow-up", "answer"):
-        assert question.locator(f'[data-part="{part}"]').first.is_visible() is True
+    tab.click(".mock-stage a")
+    assert tab.locator(".question-index a[href*='#q-']").count() > 250
     context.close()
 
 

@@ -238,9 +238,7 @@ def test_a_chapter_weighs_less_than_250_kb(site: Path, name: str, capsys: pytest
 
 
 def test_no_page_is_heavier_than_a_chapter_may_be(site: Path, pages: list[str]) -> None:
-    """The mock interview holds every question with its answers, formulas set, to be asked without a network."""
-    most = {"book/interview/mock-interview.html": 400_000}
-    assert not [name for name in pages if weigh(site, name)[0] > most.get(name, 250_000)]
+    assert not [name for name in pages if weigh(site, name)[0] > 250_000]
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
-"""The pages to practise on, made of a small book: the lists of the mock interview, live labs, and the flash cards."""
+"""The pages to practise on, made of a small book: the texts of the mock interview, live labs, and the flash cards."""
 
+import hashlib
 import json
 import re
 from io import BytesIO
@@ -85,6 +86,7 @@ It asks.
 """
 CARDS = "# Cards\n\n{card-count}`cards`, {card-count}`questions`, {card-count}`follow-ups`.\n\n```{card-files}\n```\n"
 PARTS = ("mathjax", "questions_page", "live_lab", "mock_page", "cards_page")
+TEXTS = "_build/html/_static/mock-questions.js"
 INDEX = "# Home\n\n```{toctree}\none/index\nlab/index\ncards\nrefs\n```\n"
 
 
@@ -119,34 +121,47 @@ def book(tmp_path):
     return small(tmp_path)
 
 
-def test_the_lists_hold_each_question_by_topic_in_the_order_of_the_index_the_easier_first(built):
-    page = built.html("lab/index")
-    found = re.findall(r'<details class="mock-(topic|question)" ([^>]*)>', page)
-    data = [(kind, dict(re.findall(r'data-(\w+)="([^"]*)"', text))) for kind, text in found]
-    assert data == [
-        ("topic", {"topic": "attention", "title": "Attention"}),
-        ("question", {"name": "q-else", "kind": "concept", "level": "1", "topic": "attention"}),
-        ("topic", {"topic": "one", "title": "One"}),
-        ("question", {"name": "q-easy", "kind": "concept", "level": "1", "topic": "one"}),
-        ("question", {"name": "q-why", "kind": "derive", "level": "2", "topic": "one"}),
+def texts(book):
+    """The texts of the questions, which a script holds."""
+    script = (book.folder / TEXTS).read_text("utf8")
+    assert script.startswith("window.mockQuestions = ")
+    return BeautifulSoup(json.loads(script.removeprefix("window.mockQuestions = ").removesuffix(";\n")), "html.parser")
+
+
+def test_the_page_has_what_a_draw_needs_by_topic_in_the_order_of_the_index_the_easier_first(built):
+    page = BeautifulSoup(built.html("lab/index"), "html.parser")
+    place = page.select_one(".mock-texts[hidden]")
+    assert json.loads(place.script.string) == [
+        {"name": "q-else", "kind": "concept", "level": "1", "topic": "attention", "further": "1"},
+        {"name": "q-easy", "kind": "concept", "level": "1", "topic": "one", "further": "1"},
+        {"name": "q-why", "kind": "derive", "level": "2", "topic": "one", "further": "2"},
     ]
-    parts = re.findall(r'data-part="([\w-]+)"', page.split('<details class="mock-question"')[3])
+    assert not page.select(".mock-question, .mock-asked")
+    file, _, version = place["data-file"].partition("?v=")
+    assert file == "../_static/mock-questions.js"
+    assert version == hashlib.sha256((built.folder / TEXTS).read_bytes()).hexdigest()[:8]
+
+
+def test_a_script_has_the_texts_of_each_question(built):
+    boxes = texts(built).select(".mock-question")
+    assert [box["data-name"] for box in boxes] == ["q-else", "q-easy", "q-why"]
+    parts = [part["data-part"] for part in boxes[2].select("[data-part]")]
     assert parts == ["short", "full", "mistake", "follow-up", "answer", "follow-up", "answer", "evidence"]
 
 
-def test_links_and_citations_in_the_lists_lead_to_their_pages(built):
-    page = built.html("lab/index").split('<details class="mock-topic"')[2]
-    assert 'href="../one/index.html#q-why"' in page
-    assert page.count('href="../one/index.html#sec-one"') == 3  # in an answer, and twice as evidence
-    assert 'href="../refs.html#' in page
+def test_links_and_citations_in_the_texts_lead_to_their_pages(built):
+    text = "".join(map(str, texts(built).select("[data-topic=one]")))
+    assert 'href="../one/index.html#q-why"' in text
+    assert text.count('href="../one/index.html#sec-one"') == 3  # in an answer, and twice as evidence
+    assert 'href="../refs.html#' in text
 
 
-def test_formulas_are_set_in_the_lists_as_elsewhere(built):
-    page = built.html("lab/index")
-    found = BeautifulSoup(page, "html.parser").select(".math:has(> mjx-container)")
+def test_formulas_are_set_in_the_texts_as_elsewhere(built):
+    page = BeautifulSoup(built.html("lab/index"), "html.parser")
+    found = [*page.select(".math:has(> mjx-container)"), *texts(built).select(".math:has(> mjx-container)")]
     assert {one["data-tex"] for one in found} == {"x", r"\sqrt{d_k}", "s", "a = b", "t", "u"}
-    assert "mathjax.css" in page
-    assert not re.search(r"<script[^>]*mathjax", page)
+    assert "mathjax.css" in str(page)
+    assert not re.search(r"<script[^>]*mathjax", str(page))
 
 
 def test_a_formula_that_mathjax_cannot_read_ends_the_build():

@@ -39,7 +39,7 @@
         legend: "Tiers",
         options: Object.entries(vocabulary.tiers).map(([tier, word]) => [tier, `${tier}, ${word}`]),
       },
-      { key: "topic", legend: "Topics", options: mock.drillTopics, all: "topics of drills" },
+      { key: "topic", legend: "Topics", options: mock.topics(drills), all: "topics of drills" },
     ],
     pieces: drills,
     rated: () => storage.load().drills,

@@ -1,25 +1,52 @@
-/* The questions and the drills as the lists on the page hold them, and what the store keeps of both. Everything that is shown
- * later is a copy of what Sphinx wrote into the lists, so links and formulas are right.
+/* The questions and the drills, and what the store keeps of both. What is shown later is a copy of what Sphinx wrote, so
+ * links and formulas are right: drills into a list on the page, questions into a script, which `open` loads.
  */
 const mock = (() => {
   "use strict";
 
   const { all, one } = dom;
   const title = (topic) => vocabulary.topics[topic] ?? topic;
-  /** The topics of some lists, as options of a form. */
-  const topics = (selector) =>
-    all(selector).map(({ dataset }) => /** @type {[string, string]} */ ([dataset.topic, title(dataset.topic)]));
-  const questions = all(".mock-question").map((box) => ({
-    .../** @type {{name: string, topic: string, kind: string, level: string}} */ (
-      /** @type {unknown} */ ({ ...box.dataset })
-    ),
-    asked: one(".mock-asked", box),
-    part: (name) => one(`:scope > [data-part="${name}"]`, box),
-    followUps: all(".mock-follow-ups > li", box).map((item) => ({
-      asked: one('[data-part="follow-up"]', item),
-      answer: one('[data-part="answer"]', item),
+  const texts = one(".mock-texts");
+  /** The element of a question among the texts, once they are there. */
+  const boxOf = (name) => one(`.mock-question[data-name="${name}"]`, texts);
+  const further = (name, at, part) =>
+    one(`.mock-follow-ups > li:nth-child(${at + 1}) > [data-part="${part}"]`, boxOf(name));
+  /** @type {{name: string, topic: string, kind: string, level: string, further: string}[]} */
+  const drawn = JSON.parse(one("script", texts).textContent);
+  const questions = drawn.map((question) => ({
+    ...question,
+    get asked() {
+      return one(".mock-asked", boxOf(question.name));
+    },
+    part: (name) => one(`:scope > [data-part="${name}"]`, boxOf(question.name)),
+    followUps: Array.from({ length: Number(question.further) }, (_, at) => ({
+      get asked() {
+        return further(question.name, at, "follow-up");
+      },
+      get answer() {
+        return further(question.name, at, "answer");
+      },
     })),
   }));
+  /** @type {Promise<void> | null} */
+  let loading = null;
+  /** Load the texts of the questions, once. */
+  const open = () => {
+    loading ??= new Promise((done, fail) => {
+      const script = document.createElement("script");
+      script.src = texts.dataset.file;
+      script.onload = () => {
+        texts.append(document.createRange().createContextualFragment(/** @type {any} */ (window).mockQuestions));
+        done();
+      };
+      script.onerror = () => {
+        loading = null;
+        fail(new Error(`${script.src} did not load`));
+      };
+      document.head.append(script);
+    });
+    return loading;
+  };
   const drills = all(".coding-drill").map((item) => ({
     .../** @type {{name: string, topic: string, kind: string, tier: string}} */ (
       /** @type {unknown} */ ({ ...item.dataset })
@@ -27,8 +54,11 @@ const mock = (() => {
     minutes: Number(item.dataset.minutes),
     link: item.querySelector("a"),
   }));
-  const questionTopics = topics(".mock-topic");
-  const drillTopics = topics(".coding-topic");
+  /** The topics of some pieces, as options of a form. */
+  const topics = (pieces) =>
+    [...new Set(pieces.map(({ topic }) => topic))].map(
+      (topic) => /** @type {[string, string]} */ ([topic, title(topic)]),
+    );
   const storage = mockStorage.open(questions, drills);
-  return Object.freeze({ questions, drills, questionTopics, drillTopics, title, storage });
+  return Object.freeze({ questions, drills, topics, title, storage, open });
 })();

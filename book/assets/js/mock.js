@@ -79,7 +79,7 @@
     label: "The interview you want",
     prefix: "",
     groups: [
-      { key: "topic", legend: "Topics", options: mock.questionTopics, all: "topics" },
+      { key: "topic", legend: "Topics", options: mock.topics(questions), all: "topics" },
       { key: "level", legend: "Levels", options: Object.entries(vocabulary.levels) },
       {
         key: "kind",
@@ -124,8 +124,17 @@
     clear: () => storage.save({ ratings: {}, history: {} }),
   });
 
+  /** Load the questions, and ask. @param {Parameters<typeof ask>} given */
+  const hold = (...given) =>
+    mock.open().then(
+      () => ask(...given),
+      () => {
+        dom.one(".mock-told", root).textContent = "The questions did not load. Try again.";
+      },
+    );
+
   /** Ask the questions in turn, each followed by its follow-ups; `from` is a step, and `before` what was done before it. */
-  function hold(list, { pool, target: given }, from = 0, before = []) {
+  function ask(list, { pool, target: given }, from = 0, before = []) {
     const steps = mockStorage.stepsOf(list);
     const target = util.isObject(given) ? given : {};
     /** Seconds that the reader wants to take for a step, or 0. */
@@ -139,7 +148,7 @@
         anew: start.back,
       });
     };
-    const ask = (index) => {
+    const go = (index) => {
       if (index >= steps.length) return end();
       const rows = done.map((one) => [one.index, one.rating, one.seconds]);
       storage.save({ session: { names: list.map(({ name }) => name), index, done: rows, pool, target } });
@@ -180,8 +189,8 @@
         head.focus({ preventScroll: true });
         part.scrollIntoView({ block: "nearest" }); // all of the answer, not its heading alone at the edge of a small screen
       };
-      const next = () => ask(index + 1);
-      const go = () => {
+      const next = () => go(index + 1);
+      const rate = () => {
         const value = rating.value();
         if (value === null) return;
         done.push(rated(index, value, watch.seconds()));
@@ -191,7 +200,7 @@
       const offer = () => {
         actions.replaceChildren();
         if (shown < parts.length) actions.append(button(parts[shown][1], reveal, shown === 0));
-        if (shown) actions.append(button(following ? further : "See the report", go, true));
+        if (shown) actions.append(button(following ? further : "See the report", rate, true));
         actions.append(button(shown ? "Skip the rating" : "Skip", next), button("End the interview", end));
       };
       offer();
@@ -199,7 +208,7 @@
       session.show(root, session.title(title), badges, first, asked, watch.bar, answers, actions);
     }
 
-    ask(from);
+    go(from);
   }
 
   start.show();

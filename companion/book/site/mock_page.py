@@ -1,12 +1,13 @@
-"""The directive ``{mock-interview}``: every question of the book in folded lists, which ``mock.js`` draws from.
+"""The directive ``{mock-interview}``: every question of the book, which ``mock.js`` draws from.
 
-The order is that of the index of questions: by topic, and in a topic the easier ones first.
-Sphinx renders the texts, so links and citations are those of any page, and the lists are readable without JavaScript.
-Citations lead to their entries without a tooltip, since the whole entry at each of them was an eighth of the page.
+The order is that of the index of questions: by topic, and in a topic the easier ones first. Sphinx renders the texts as
+those of any page, so links, citations and formulas are right. They are 3 MB, so the page has only what a draw needs,
+and the texts come from a script beside it when an interview begins. Citations lead to their entries without a tooltip.
 """
 
+import hashlib
+import json
 import re
-from itertools import groupby
 from pathlib import Path
 
 from docutils import nodes
@@ -14,12 +15,15 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from companion.book.model import LEVELS, Question
+from companion.book.model import Question
 from companion.book.questions import read_book
 from companion.book.site.html import element, evidence, parse
-from companion.book.topics import TOPICS, topic_title
+from companion.book.topics import TOPICS
 
 MARK = "<!-- mock interview -->"
+FILE = "_static/mock-questions.js"
+_QUESTION = re.compile(r'<div class="mock-question[^>]*>')
+_DATA = re.compile(r'data-([a-z]+)="([^"]*)"')
 _TOOLTIP = re.compile(r'(<a [^>]*references\.html#[^"]*") title="[^"]*"')
 
 
@@ -27,27 +31,20 @@ class MockInterview(SphinxDirective):
     """The directive ``{mock-interview}``."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the lists of all questions, between two marks."""
+        """Return all questions, between two marks."""
         try:
             found = read_book(Path(self.env.srcdir))
         except ValueError as error:
             raise ExtensionError(f"mock interview: {error}") from None
-        place = nodes.container(classes=["mock-lists"])
         order = list(dict.fromkeys([*TOPICS, *(question.topic for question in found)]))
         found.sort(key=lambda question: (order.index(question.topic), question.level))
-        for topic, group in groupby(found, key=lambda question: question.topic):
-            title = topic_title(topic)
-            boxes = [self._question(question) for question in group]
-            head = element("summary", "", nodes.inline("", f"{title} "), nodes.inline("", f"({len(boxes)})"))
-            place += element("details", "mock-topic", head, *boxes, data_topic=topic, data_title=title)
+        place = nodes.container("", *map(self._question, found), classes=["mock-lists"])
         return [nodes.raw("", MARK, format="html"), place, nodes.raw("", MARK, format="html")]
 
     def _question(self, question: Question) -> nodes.Element:
         where = f"{question.page}.ipynb, {question.name}"
         children, messages = self.state.inline_text(question.question, self.lineno)
-        asked = nodes.inline("", "", *children, *messages, classes=["mock-asked"])
-        kind = nodes.inline("", question.kind, classes=["question-kind"])
-        level = nodes.inline("", LEVELS[question.level], classes=["question-level"])
+        asked = nodes.paragraph("", "", *children, *messages, classes=["mock-asked"])
         answers = [
             self._piece("short", parse(self, question.short, where), "Short answer"),
             self._piece("full", parse(self, question.full, where), "On the whiteboard"),
@@ -62,7 +59,7 @@ class MockInterview(SphinxDirective):
             further += nodes.list_item("", *parts)
         links = evidence(self, (question.name, *question.evidence), **{question.name: "The question in its chapter"})
         return element(
-            *("details", "mock-question", element("summary", "", asked, kind, level)),
+            *("div", "mock-question", asked),
             *answers,
             nodes.paragraph("", "Follow-ups", classes=["mock-part"]),
             further,
@@ -71,6 +68,7 @@ class MockInterview(SphinxDirective):
             data_kind=question.kind,
             data_level=question.level,
             data_topic=question.topic,
+            data_further=len(question.follow_ups),
         )
 
     def _piece(self, part: str, inner: list[nodes.Node], title: str = "") -> nodes.Element:
@@ -90,11 +88,21 @@ class Stage(SphinxDirective):
 
 
 def on_page(app: Sphinx, page: str, template: str, context: dict[str, object], doctree: nodes.document | None) -> None:
-    """Leave out the tooltips of the citations between the marks."""
+    """Put what stands between the marks into a script, and leave in its place what a draw needs."""
     parts = str(context.get("body", "")).split(MARK)
-    if len(parts) == 3:
-        before, lists, after = parts
-        context["body"] = before + _TOOLTIP.sub(r"\1", lists) + after
+    if len(parts) != 3:
+        return
+    before, lists, after = parts
+    questions = [dict(_DATA.findall(tag)) for tag in _QUESTION.findall(lists)]
+    texts = json.dumps(_TOOLTIP.sub(r"\1", lists), ensure_ascii=False)
+    script = f"window.mockQuestions = {texts};\n"
+    place = Path(app.outdir) / FILE
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(script, "utf8")
+    address = f"{context['pathto'](FILE, 1)}?v={hashlib.sha256(script.encode()).hexdigest()[:8]}"
+    data = json.dumps(questions, separators=(",", ":"))
+    inner = f'<script type="application/json">{data}</script>'
+    context["body"] = f'{before}<div class="mock-texts" hidden data-file="{address}">{inner}</div>{after}'
 
 
 def setup(app: Sphinx) -> dict[str, object]:
