@@ -138,7 +138,7 @@ def test_the_page_has_what_a_draw_needs_by_topic_in_the_order_of_the_index_the_e
     ]
     assert not page.select(".mock-question, .mock-asked")
     file, _, version = place["data-file"].partition("?v=")
-    assert file == "../_static/mock-questions.js"
+    assert file == "../../_static/mock-questions.js"
     assert version == hashlib.sha256((built.folder / TEXTS).read_bytes()).hexdigest()[:8]
 
 
