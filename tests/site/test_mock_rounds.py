@@ -58,6 +58,12 @@ def press(page, words, stage=".mock-stage"):
     page.keyboard.press("Enter")
 
 
+def begin(page):
+    """Start an interview, and wait for its texts."""
+    press(page, "Start the interview")
+    page.wait_for_selector(".mock-asking")
+
+
 def entry(day, mean, **other):
     at = DAY.format(day)
     made = {"at": at, "questions": 2, "rated": 5, "mean": mean, "minutes": 7.5, "topics": ["attention"], "pool": "all"}
@@ -81,7 +87,7 @@ def test_the_target_time_is_told_by_half_and_in_full_once_each_and_compared_in_t
     for level in ("2", "3"):
         mock.uncheck(f"[name=level][value='{level}']")
     mock.fill(".mock-form [name=number]", "1")
-    press(mock, "Start the interview")
+    begin(mock)
     said = mock.locator(".mock-time")
     assert said.get_attribute("role") == "status"
     mock.evaluate(
@@ -123,13 +129,13 @@ def test_the_target_time_is_told_by_half_and_in_full_once_each_and_compared_in_t
     press(mock, "New interview")
     assert mock.input_value("[name=target-1]") == "2"
     press(mock, "No target")
-    press(mock, "Start the interview")
+    begin(mock)
     later(mock, 1000)
     assert mock.is_visible(".mock-time") is False
 
 
 def test_the_timer_stops_with_the_answer_and_stays_hidden_once_it_is(mock):
-    press(mock, "Start the interview")
+    begin(mock)
     timer = mock.locator(".mock-stage [role=timer]")
     later(mock, 65)
     assert timer.inner_text() == "1:05"
@@ -159,7 +165,7 @@ def test_past_interviews_are_listed_the_newest_first_capped_and_merged_without_d
     assert rows == sorted(rows, reverse=True)
     assert [mock.input_value(f"[name=target-{level}]") for level in (1, 2, 3)] == ["", "", "5"]
     mock.fill(".mock-form [name=number]", "1")
-    press(mock, "Start the interview")
+    begin(mock)
     answer(mock, 1)
     press(mock, "End the interview")
     after = kept(mock)["history"]
@@ -186,7 +192,7 @@ def test_past_interviews_are_listed_the_newest_first_capped_and_merged_without_d
 
 
 def test_an_interview_without_a_rating_leaves_no_entry(mock):
-    press(mock, "Start the interview")
+    begin(mock)
     press(mock, "End the interview")
     assert "You rated no answer" in mock.inner_text(".mock-sum")
     assert "history" not in kept(mock)

@@ -6,13 +6,14 @@ const mock = (() => {
 
   const { all, one } = dom;
   const title = (topic) => vocabulary.topics[topic] ?? topic;
-  const texts = one(".mock-texts");
-  /** The element of a question among the texts, once they are there. */
+  const place = one(".mock-texts");
+  /** The texts, once they are loaded: 3 MB, which the page does not hold. @type {DocumentFragment | undefined} */
+  let texts;
   const boxOf = (name) => one(`.mock-question[data-name="${name}"]`, texts);
   const further = (name, at, part) =>
     one(`.mock-follow-ups > li:nth-child(${at + 1}) > [data-part="${part}"]`, boxOf(name));
   /** @type {{name: string, topic: string, kind: string, level: string, further: string}[]} */
-  const drawn = JSON.parse(one("script", texts).textContent);
+  const drawn = JSON.parse(one("script", place).textContent);
   const questions = drawn.map((question) => ({
     ...question,
     get asked() {
@@ -34,9 +35,9 @@ const mock = (() => {
   const open = () => {
     loading ??= new Promise((done, fail) => {
       const script = document.createElement("script");
-      script.src = texts.dataset.file;
+      script.src = place.dataset.file;
       script.onload = () => {
-        texts.append(document.createRange().createContextualFragment(/** @type {any} */ (window).mockQuestions));
+        texts = document.createRange().createContextualFragment(/** @type {any} */ (window).mockQuestions);
         done();
       };
       script.onerror = () => {
