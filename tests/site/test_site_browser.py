@@ -48,6 +48,11 @@ MEASURE = """() => {
     errors: document.querySelectorAll("mjx-merror, .light-widget[data-ready='failed']").length,
   };
 }"""
+# What moved, without the reader's doing, as browsers add it up (Cumulative Layout Shift, here without its windows).
+WATCH_SHIFTS = """window.shifted = 0; new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
+}).observe({ type: "layout-shift", buffered: true });"""
+MOST_SHIFT = 0.02
 UNFOLD = """async () => {
   for (const fold of document.querySelectorAll(".bd-article details")) fold.open = true;
   document.body.getBoundingClientRect(); // laid out, so that letters of formulas that were folded are asked for
@@ -74,6 +79,7 @@ class Visit:
     faults: dict[int, list[str]] = field(default_factory=dict)  # axe's, by width
     seconds: float = 0.0  # until its formulas are set
     screens: float = 0.0  # of this width, one below the other
+    shift: float = 0.0  # layout shift until then
 
 
 def measure(page: object) -> dict:
@@ -106,17 +112,20 @@ def visits(
     for theme, width, root in (("light", 390, server), ("dark", 1440, site.as_uri())):
         context, watch = contexts(theme)
         tab = context.new_page()
+        tab.add_init_script(WATCH_SHIFTS)
         tab.set_viewport_size({"width": width, "height": WIDTHS[width]})
         for name in pages:
             watch.clear()
             seconds = time_to_open(tab, f"{root}/{name}", settle)
             heard = [list(words) for words in (watch.messages, watch.failed, watch.other_hosts, watch.loaded)]
-            folded, screens = measure(tab), tab.evaluate(HEIGHT) / WIDTHS[width]
+            folded = measure(tab)
+            shift = tab.evaluate("() => window.shifted")
+            screens = tab.evaluate(HEIGHT) / WIDTHS[width]
             faults = axe_faults(tab, OUTSIDE_THE_TEXT) if theme == "dark" and name in first_of_folder else []
             tab.evaluate(UNFOLD)
             shown = {key: max(folded[key], value) for key, value in measure(tab).items()}  # a fault of either counts
             faults += axe_faults(tab, colours_only=theme == "dark")
-            made[theme, name] = Visit(*heard, {width: shown}, {width: faults}, seconds, screens)
+            made[theme, name] = Visit(*heard, {width: shown}, {width: faults}, seconds, screens, shift)
         tab.close()
     return made
 
@@ -154,6 +163,13 @@ def test_axe_finds_nothing_at_the_other_width_of_a_theme(
     assert axe_faults(tab) == []
     assert measure(tab)["paper"] == PAPER[theme]
     tab.close()
+
+
+def test_hardly_anything_moves_while_a_page_opens(visits: dict, theme: str, capsys: pytest.CaptureFixture[str]) -> None:
+    name, visit = max((item for item in visits.items() if item[0][0] == theme), key=lambda item: item[1].shift)
+    with capsys.disabled():
+        print(f"\nmost layout shift: {name[1]}, {visit.shift:.3f} ({theme}) ", end="")
+    assert not each(visits, theme, lambda visit: visit.shift if visit.shift > MOST_SHIFT else 0)
 
 
 @looks
