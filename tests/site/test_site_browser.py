@@ -321,6 +321,16 @@ def test_paper_has_no_folds(page: object, server: str) -> None:
     assert not page.eval_on_selector("#a-fold", "fold => fold.open")
 
 
+def test_paper_begins_with_the_heading_and_has_no_cover(page: object, server: str) -> None:
+    page.goto(f"{server}/book/attention/masks.html")
+    page.emulate_media(media="print")
+    heading = page.locator(".bd-article h1").first
+    assert heading.is_visible()
+    above = "(h1) => document.body.innerText.trim().startsWith(h1.innerText.trim())"
+    assert heading.evaluate(above), "the theme's cover, or a menu, is printed first"
+    assert page.locator("#jb-print-docs-body").is_visible() is False
+
+
 def test_paper_is_white_and_the_screen_as_dark_as_before(contexts: Callable[[str], tuple], server: str) -> None:
     tab = contexts("dark")[0].new_page()
     tab.goto(f"{server}/book/glossary.html")
