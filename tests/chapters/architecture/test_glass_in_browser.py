@@ -34,6 +34,7 @@ SHOWN = """(root) => {
   bars: [...root.querySelectorAll(".ex-topkey")].map((row) => [...row.children].map((cell) => cell.textContent)),
   heat: [...root.querySelectorAll(".ex-heat rect")].map((rect) => rect.getAttribute("aria-label")),
   words: root.querySelector(".ex-readout").textContent,
+  chips: [...root.querySelectorAll(".ex-chip")].map((chip) => [Number(chip.dataset.trait.slice(5)), chip.value]),
   lines: [...root.querySelectorAll(".ex-line-of-words")].map((line) => text(line.lastChild)),
   differ: [...root.querySelectorAll(".ex-differs")].map(text),
 }; }"""
@@ -46,10 +47,9 @@ def released():
 
 
 @torch.no_grad()
-def numbers(values, sentence, step, change):
+def numbers(english, step, change):
     """Translate by PyTorch with parts left out, and run the pass that predicts the word after ``step`` words."""
     model, words = released()
-    english = values["sentences"][sentence].split()
     target = [tasks.START]
     kept = {}
     hooks = [
@@ -86,17 +86,23 @@ def change_of(values, **states):
     return states
 
 
-def compare(root, values, sentence, step, place, layer, head, **states):
+def compare(root, values, sentence, step, place, layer, head, swapped=(), **states):
     """Hold one state of the figure against PyTorch."""
-    want = numbers(values, sentence, step, change_of(values, **states))
-    whole = numbers(values, sentence, step, {})["written"]
+    english = values["sentences"][sentence].split()
+    for at, word in dict(swapped).items():
+        english[int(at)] = word
+    want = numbers(english, step, change_of(values, **states))
+    whole = numbers(english, step, {})["written"]
     got = root.evaluate(SHOWN)
     where = (sentence, step, place, layer, head, states)
     assert got["changed"].split() == want["written"], where
     assert got["whole"].split() == whole, where
     assert int(got["step"]) == want["step"], where
-    english, goals = want["english"], want["written"][: want["step"] + 1]
-    assert got["lines"][0].split() == english
+    goals = want["written"][: want["step"] + 1]
+    assert got["english"].split() == english, where
+    assert got["chips"] == [
+        [i, word] for i, word in enumerate(english) if any(word in kind for kind in values["kinds"])
+    ]
     assert got["lines"][1] == " ".join([*goals, "?"]), where
     assert got["lines"][2].replace(" ", "") == "".join(whole).removesuffix(tasks.END)
     if states:
@@ -130,7 +136,7 @@ def check(root, values):
     looked = {"place": values["place"], "layer": values["layer"], "head": values["head"]}
     changes = ("off", "causal", "positions", "norm", "scale")
     states = {k: values[k] for k in changes if values[k] not in (0, True) or values[k] is False}
-    compare(root, values, values["sentence"], values["step"], **looked, **states)
+    compare(root, values, values["sentence"], values["step"], **looked, swapped=values["swapped"], **states)
     put(root, off=0, causal=True, positions=True, norm=True, scale=True, sentence=1)
     put(root, sentence=0)  # another sentence begins anew
     assert root.evaluate(SHOWN)["step"] == "0"
@@ -139,6 +145,7 @@ def check(root, values):
         put(root, next=None)
     put(root, back=None)
     compare(root, values, 0, 2, **looked)
+    check_swaps(root, values, looked)
     put(root, another=None, all=None)
     compare(root, values, 17, translator.MOST, **looked)
     for place, layer, head in (("cross_attention", 0, 1), ("self_attention", 1, 0), ("attention", 0, 1)):
@@ -152,10 +159,31 @@ def check(root, values):
     check_blocks(root, values)
 
 
+def check_swaps(root, values, looked):
+    """Put other words into the first sentence: the article follows, and another sentence begins as it is."""
+    words = values["sentences"][0].split()
+    assert words[4:6] == ["a", "magazine"]
+
+    def kind(word):
+        return next(kind for kind in values["kinds"] if word in kind)
+
+    put(root, all=None, swap__5=kind("magazine").index("umbrella"))
+    compare(root, values, 0, translator.MOST, **looked, swapped={4: "an", 5: "umbrella"})
+    put(root, swap__0=kind(words[0]).index("my"), off=12)
+    swapped = {0: "my", 4: "an", 5: "umbrella"}
+    compare(root, values, 0, translator.MOST, **looked, swapped=swapped, off=12)
+    put(root, off=0, swap__5=kind("magazine").index("book"))
+    compare(root, values, 0, translator.MOST, **looked, swapped={0: "my", 5: "book"})
+    put(root, sentence=1)
+    compare(root, values, 1, 0, **looked)
+    put(root, sentence=0)
+    compare(root, values, 0, 0, **looked)
+
+
 def check_blocks(root, values):
     """Hold the vectors of each block against PyTorch, by the name that the menu gives it."""
     put(root, sentence=1, all=None)
-    want = numbers(values, 1, translator.MOST, {})
+    want = numbers(values["sentences"][1].split(), translator.MOST, {})
     parts = {
         "embeddings and positions": "",
         "cross-attention": "cross_attention",
@@ -189,7 +217,8 @@ CHECKS = {"Glass": check}
 
 
 def made():
-    return [Glass(sentence=3, step=4, place="self_attention", layer=0, head=1, off=3, scale=False)]
+    swapped = {7: "coat"}
+    return [Glass(sentence=3, swapped=swapped, step=4, place="self_attention", layer=0, head=1, off=3, scale=False)]
 
 
 # ---- Without a browser
@@ -199,6 +228,12 @@ def test_a_word_has_the_english_one_that_it_most_often_translates():
     gloss = Glass().gloss
     want = {"杂志": "magazine", "昨晚": "last night", "没": "did not", "本": "classifier", "吗": "particle"}
     assert {word: gloss[word] for word in want} == want
+
+
+def test_each_word_that_can_be_swapped_is_of_one_kind_and_known_to_the_model():
+    swapped = [word for kind in Glass().kinds for word in kind]
+    assert len(swapped) == len(set(swapped)) > 60
+    assert set(swapped) <= set(released()[1])
 
 
 def test_a_notebook_gets_the_weights_from_its_kernel(monkeypatch):
@@ -218,6 +253,9 @@ def test_a_notebook_gets_the_weights_from_its_kernel(monkeypatch):
         ({"place": "cross"}, "place is one of 'cross_attention'.*got 'cross'"),
         ({"off": 13}, "off is a whole number from 0 to 12: got 13"),
         ({"norm": 0}, "norm is True or False: got 0"),
+        ({"swapped": {5: "dog"}}, "one of its kind: got 'dog' at 5, .* has 'magazine'"),
+        ({"swapped": {4: "an"}}, "got 'an' at 4, .* has 'a'"),
+        ({"swapped": {9: "book"}}, "got 'book' at 9, .* has None"),
     ],
 )
 def test_a_state_that_is_not_there_is_refused(changes, rule):

@@ -67,6 +67,12 @@ function vector_map(point) {
   };
 }
 
+// The words of a sentence, those that have others of their kind as menus; "a" becomes "an" where the next word asks.
+function with_swaps(words, swapped) {
+  const list = words.map((word, i) => swapped[i] ?? word);
+  return list.map((word, i) => (/^an?$/.test(word) ? (/^[aeiou]/.test(list[i + 1]) ? "an" : "a") : word));
+}
+
 // What stands in place of the picture once the model is there. Returns its element and what draws it.
 function open_glass(view, glass) {
   const sentences = view.get("sentences").map((text) => text.split(" "));
@@ -82,6 +88,7 @@ function open_glass(view, glass) {
       word,
       h("rt", { lang: "en" }, /\p{L}/u.test(word) ? (meaning(word) ?? "") : ""),
     );
+  const kind_of = (word) => view.get("kinds").find((kind) => kind.includes(word));
   const known = new Map(); // translations
   let now = null;
   let told = ""; // what is pointed at
@@ -97,7 +104,7 @@ function open_glass(view, glass) {
     return known.get(key);
   }
   function compute() {
-    const english = sentences[view.get("sentence")];
+    const english = with_swaps(sentences[view.get("sentence")], view.get("swapped"));
     const source = english.map(token);
     const chosen = switches();
     const written = translate(source, chosen);
@@ -160,6 +167,28 @@ function open_glass(view, glass) {
     map.light([], [row, best]);
   }
 
+  // A word that has others of its kind is a menu of them. The menus stay while their kinds do, and so does the focus.
+  let boxes = [];
+  function draw_english() {
+    const key = JSON.stringify(now.english.map((word) => kind_of(word) ?? ""));
+    if (english.dataset.kinds !== key) {
+      english.dataset.kinds = key;
+      boxes = now.english.map((word, i) => {
+        const kind = kind_of(word);
+        if (!kind) return h("span");
+        const onchange = () => view.set("swapped", { ...view.get("swapped"), [i]: chip.value });
+        const named = { "data-trait": `swap-${i}`, "aria-label": `word ${i + 1}` };
+        const chip = h("select", { class: "ex-chip", ...named, onchange }, ...kind.map((one) => h("option", null, one)));
+        return chip;
+      });
+      fill_line(english, ...boxes.flatMap((box) => [box, " "]));
+    }
+    now.english.forEach((word, i) => {
+      boxes[i][boxes[i].tagName === "SELECT" ? "value" : "textContent"] = word;
+    });
+    view.root.dataset.english = now.english.join(" ");
+  }
+
   function draw_translations() {
     const { whole: right, written, chosen } = now;
     const same = JSON.stringify(chosen) === JSON.stringify(WHOLE);
@@ -181,7 +210,7 @@ function open_glass(view, glass) {
     now = compute();
     const { step, goals, probabilities, chosen, written } = now;
     const hidden = (i, j) => view.get("place") === "self_attention" && chosen.causal && j > i;
-    fill_line(english, now.english.join(" "));
+    draw_english();
     fill_line(far, ...goals.flatMap((word, i) => [chinese(word, i === step ? { class: "ex-next" } : {}), " "]), "?");
     const [rows, cols] = [map_rows_words(), map_cols_words()];
     map.fill({
@@ -304,8 +333,11 @@ function render({ model, el }) {
       return open.box;
     },
   });
-  view.watch("sentence", () => view.set("step", 0));
-  view.watch("sentence step place layer head block off causal positions norm scale", () => open?.draw());
+  view.watch("sentence", () => {
+    view.set("swapped", {});
+    view.set("step", 0);
+  });
+  view.watch("sentence swapped step place layer head block off causal positions norm scale", () => open?.draw());
   view.show(still);
   view.say("The model’s own weights on one sentence. Point at a cell for its number.");
   return view.done;

@@ -4,10 +4,12 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import torch
+import traitlets
 
 from companion import interpret, tasks
 from companion.chapters.architecture import translator
 from companion.explorers.base import Choice, ModelExplorer, Numbers, Switch, Title, Whole, Words
+from companion.tasks import lexicon
 from companion.transformer import Transformer
 
 PLACES = ("cross_attention", "self_attention", "attention")  # the names of the three in a layer
@@ -32,6 +34,17 @@ def _gloss() -> dict[str, str]:
     return {word: text or ("classifier" if word in classifiers else "particle") for word, text in best.items()}
 
 
+def _kinds() -> list[list[str]]:
+    """List words that may take each other's place: the sentence stays one of the grammar, but for its adjectives."""
+    nouns = (lexicon.THINGS, lexicon.ANIMALS)
+    plural = [[f"{noun}s" for noun in kind] for kind in nouns]
+    people = (lexicon.OWNERS, lexicon.SUBJECTS, lexicon.OBJECTS)
+    alike = "he she,I you we they,buy sell,bought sold,find see,found saw,black white,red blue"
+    places = "shop supermarket park,market station,school home"
+    kinds = [*people, lexicon.PLURAL_POINTERS, lexicon.NUMBERS, lexicon.PLAIN, *nouns]
+    return [*map(list, kinds), *plural, *(words.split() for words in f"{alike},{places}".split(","))]
+
+
 class Glass(ModelExplorer):
     """Open the book's translator: step it word by word, see what it computes, and leave parts of it out.
 
@@ -47,7 +60,9 @@ class Glass(ModelExplorer):
     still = Numbers(words=True, fixed=True, digits=3)
     gloss = Numbers(words=True, fixed=True)
     heads = Words(fixed=True)
+    kinds = Numbers(words=True, fixed=True)
     sentence = Whole(0, 0, DRAWN - 1, help="which of the unseen sentences")
+    swapped = Numbers({}, words=True, help="other words in it, by their places: ``{5: 'novel'}``")
     step = Whole(9, 0, translator.MOST, help="how many words have been generated")
     place = Choice(PLACES, "cross_attention", help="which attention: the encoder's is ``attention``")
     layer = Whole(1, 0, 1, help="which layer")
@@ -68,9 +83,22 @@ class Glass(ModelExplorer):
             sentences=[" ".join(english) for english, _ in pairs],
             still=_still(model, pairs[0], about["words"]),
             gloss=_gloss(),
+            kinds=_kinds(),
             heads=[f"{name}, head {head}" for name, layer in attention.items() for head in range(layer.n_heads)],
             **traits,
         )
+
+    @traitlets.validate("swapped")
+    def _fits(self, proposal: traitlets.Bunch) -> dict[str, str]:
+        english = self.sentences[self.sentence].split()
+        for place, word in proposal.value.items():
+            here = english[int(place)] if int(place) in range(len(english)) else None
+            if not any(here in kind and word in kind for kind in self.kinds):
+                raise ValueError(
+                    f"a word takes the place of one of its kind: got {word!r} at {place}, where {' '.join(english)!r} "
+                    f"has {here!r}. Look into kinds."
+                )
+        return proposal.value
 
     def _about(self) -> str:
         return f"{len(self.sentences)} sentences, {len(self.heads)} heads"
