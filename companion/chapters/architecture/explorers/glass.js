@@ -178,7 +178,11 @@ function open_glass(view, glass) {
         if (!kind) return h("span");
         const onchange = () => view.set("swapped", { ...view.get("swapped"), [i]: chip.value });
         const named = { "data-trait": `swap-${i}`, "aria-label": `word ${i + 1}` };
-        const chip = h("select", { class: "ex-chip", ...named, onchange }, ...kind.map((one) => h("option", null, one)));
+        const chip = h(
+          "select",
+          { class: "ex-chip", ...named, onchange },
+          ...kind.map((one) => h("option", null, one)),
+        );
         return chip;
       });
       fill_line(english, ...boxes.flatMap((box) => [box, " "]));
