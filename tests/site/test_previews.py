@@ -8,9 +8,9 @@ import pytest
 
 PLACE = "book/positional-encoding/rotary-positions.html"
 BOX = "#book-preview"
-CITATION = ".bd-article p a.reference.internal[href*='references.html#']"
-EQUATION = ".bd-article p a.reference.internal[href*='#equation-']"
-QUESTION = "a.reference.internal[href*='#q-']"
+CITATION = ".bd-article p a.reference[href*='references.html#']"
+EQUATION = ".bd-article p a.reference[href*='#equation-']"
+QUESTION = "a.reference[href*='#q-']"
 pytestmark = pytest.mark.browser
 
 

@@ -52,7 +52,8 @@ MEASURE = """() => {
 WATCH_SHIFTS = """window.shifted = 0; new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
 }).observe({ type: "layout-shift", buffered: true });"""
-MOST_SHIFT = 0.02
+MOST_SHIFT, MOST_SHIFT_OF_ANY = 0.02, 0.1  # where a script fills a place; a page that comes in pieces may move more
+FILLED = ("quiz", "progress", "mock-interview", "questions")
 UNFOLD = """async () => {
   for (const fold of document.querySelectorAll(".bd-article details")) fold.open = true;
   document.body.getBoundingClientRect(); // laid out, so that letters of formulas that were folded are asked for
@@ -169,7 +170,9 @@ def test_hardly_anything_moves_while_a_page_opens(visits: dict, theme: str, caps
     name, visit = max((item for item in visits.items() if item[0][0] == theme), key=lambda item: item[1].shift)
     with capsys.disabled():
         print(f"\nmost layout shift: {name[1]}, {visit.shift:.3f} ({theme}) ", end="")
-    assert not each(visits, theme, lambda visit: visit.shift if visit.shift > MOST_SHIFT else 0)
+    filled = each(visits, theme, lambda visit: visit.shift if visit.shift > MOST_SHIFT else 0)
+    assert not {name: shift for name, shift in filled.items() if Path(name).stem in FILLED}
+    assert not {name: shift for name, shift in filled.items() if shift > MOST_SHIFT_OF_ANY}
 
 
 @looks

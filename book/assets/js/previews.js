@@ -31,7 +31,7 @@
 
   /** The link of the text that has a preview, from anything within it. */
   function linkOf(target) {
-    const link = target instanceof Element ? target.closest(".bd-article a.reference.internal") : null;
+    const link = target instanceof Element ? target.closest(".bd-article a.reference[class~='internal']") : null;
     if (!(link instanceof HTMLAnchorElement) || link.closest(LISTS)) return null;
     return isCitation(link) || WANTED.test(link.hash) ? link : null;
   }

@@ -181,9 +181,9 @@ class HeadOfChapter(SphinxTransform):
         elif place.says:
             narrow = nodes.raw("", f'<div class="fig-pair">{_NARROW.search(picture)[0]}</div>', format="html")
             narrow["lit"] = place.parts
-            beside = element("div", "map-beside", nodes.paragraph("", place.says, classes=["map-says"]))
-            beside += _notes(self.env, found, picture, place.parts, "")
-            first.parent.insert(where, element("div", "book-map map-of-chapter", narrow, beside))
+            says = nodes.paragraph("", place.says, classes=["map-says"])
+            notes = _notes(self.env, found, picture, place.parts, "")
+            first.parent.insert(where, element("div", "book-map map-of-chapter", says, narrow, notes))
 
 
 def make_live(app: Sphinx, doctree: nodes.document, docname: str) -> None:
