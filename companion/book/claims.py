@@ -17,7 +17,7 @@ from companion.book.model import BASES, DOCUMENTS, VERDICTS, Claim, Turn
 from companion.book.schemas import CLAIM, check, refuse_doubles
 
 TOTAL = 222
-"""The claims that the source documents make; chapters that are not finished have theirs still to come."""
+"""The claims that the source documents make."""
 
 _MAGIC = re.compile(r"^\s*[%!]")
 
