@@ -4,13 +4,15 @@ The model here computes in float64, as JavaScript does.
 """
 
 import functools
+import re
+from collections import Counter
 
 import pytest
 import torch
 
 from companion import interpret
 from companion.chapters.training import small_gpt
-from companion.chapters.training.explorers.gpt import FIRST, MOST
+from companion.chapters.training.explorers.gpt import FIRST, MOST, PROMPT
 from companion.explorers import GlassGPT
 from companion.generate import keep_top_k, keep_top_p
 from tests.site.browser import put, tensor
@@ -208,6 +210,35 @@ def test_the_picture_before_opening_has_the_best_characters_of_the_model():
     best, tokens = logits.softmax(-1).topk(FIRST)
     assert [symbol for symbol, _ in still["best"]] == [small_gpt.symbols()[k] for k in tokens]
     assert [p for _, p in still["best"]] == pytest.approx(best.tolist(), abs=6e-4)
+
+
+def written(series, temperature, length):
+    """Continue the first prompt of the figure by a series of draws."""
+    tokens = small_gpt.encode(PROMPT).tolist()
+    for draw in range(length):
+        rules = {"temperature": temperature, "top_k": 65, "top_p": 1.0}
+        tokens.append(next_token(reading(tokens)[0], rules, uniform(series, draw))[3])
+    return small_gpt.decode(torch.tensor(tokens))
+
+
+def test_the_page_is_right_about_temperatures():
+    cold = Counter(written(series, 0.1, 20) for series in range(20))
+    assert cold.most_common(1)[0][1] == 11
+    words = [
+        re.findall("[A-Za-z']+", text)[:-1] for text in (small_gpt.text(), *(written(k, 2.0, 60) for k in range(20)))
+    ]
+    known, hot = set(words[0]), [word for text in words[1:] for word in text[3:]]  # behind ROMEO, My and the first word
+    assert len(hot) > 100
+    assert sum(word in known for word in hot) / len(hot) == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_a_new_character_changes_no_column_of_the_cache_and_another_first_one_all_but_those_of_layer_0():
+    cache = {text: reading(small_gpt.encode(text).tolist())[2] for text in (PROMPT, PROMPT + "o", "J" + PROMPT[1:])}
+    for name, columns in cache[PROMPT].items():
+        torch.testing.assert_close(cache[PROMPT + "o"][name][:-1], columns, rtol=0, atol=1e-12)
+        moved = (cache["J" + PROMPT[1:]][name] - columns).norm(dim=-1) > 1e-3
+        assert moved[0]
+        assert moved[1:].tolist() == [".layers.0." not in name] * (len(PROMPT) - 1), name
 
 
 def test_the_random_numbers_are_spread_evenly_and_differ_by_series():
