@@ -22,8 +22,10 @@ function bytes_from_kernel(model) {
 const action = (trait, words, onclick) => h("button", { type: "button", "data-trait": trait, onclick }, words);
 
 // What stands here until the model is open: a lead, the button, a first picture. `make` makes the model of what the
-// file holds, `show` gives the box that takes this place.
+// file holds, `show` gives the box that takes this place, and what draws it. Gives the element, and what draws once the
+// model is open.
 function before_opening(view, { lead, words, picture, make, show }) {
+  let shown = null;
   const bytes = () => (SCRIPT ? bytes_from_page(view.get("file")[0]) : bytes_from_kernel(view.model));
   const button = action("open", words, async () => {
     if (button.getAttribute("aria-disabled")) return;
@@ -34,9 +36,10 @@ function before_opening(view, { lead, words, picture, make, show }) {
       const model = await opened;
       if (!still.isConnected) return; // closed meanwhile
       const focus = document.activeElement === button;
-      const box = show(model);
-      still.replaceWith(box);
-      if (focus) box.querySelector("select, textarea").focus();
+      shown = show(view, model);
+      shown.draw();
+      still.replaceWith(shown.box);
+      if (focus) shown.box.querySelector("select, textarea").focus();
     } catch (error) {
       opened = null;
       button.removeAttribute("aria-disabled");
@@ -45,5 +48,5 @@ function before_opening(view, { lead, words, picture, make, show }) {
     }
   });
   const still = h("div", null, h("p", { class: "ex-lead" }, lead), button, h("div", { class: "ex-flow" }, picture));
-  return still;
+  return { still, draw: () => shown?.draw() };
 }

@@ -311,7 +311,6 @@ function open_glass(view, glass) {
 function render({ model, el }) {
   const view = open_view(model, el);
   const { source, target, weights } = view.get("still");
-  let open = null;
   const picture = matrix({
     name: "still",
     corner: "word generated",
@@ -326,22 +325,18 @@ function render({ model, el }) {
       row.map((w, j) => ({ text: "", words: `${target[i]} to ${source[j]}: ${num(w)}`, tone: "plus", amount: w })),
     ),
   });
-  const still = before_opening(view, {
+  const { still, draw } = before_opening(view, {
     lead: "A trained Transformer, whole: run it here, word by word, and take parts out of it.",
     words: "Open the model, 290 kB",
     picture: picture.box,
     make: glass_model,
-    show(glass) {
-      open = open_glass(view, glass);
-      open.draw();
-      return open.box;
-    },
+    show: open_glass,
   });
   view.watch("sentence", () => {
     view.set("swapped", {});
     view.set("step", 0);
   });
-  view.watch("sentence swapped step place layer head block off causal positions norm scale", () => open?.draw());
+  view.watch("sentence swapped step place layer head block off causal positions norm scale", draw);
   view.show(still);
   view.say("The model’s own weights on one sentence. Point at a cell for its number.");
   return view.done;

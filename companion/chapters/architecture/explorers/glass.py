@@ -35,7 +35,7 @@ def _gloss() -> dict[str, str]:
 
 
 def _kinds() -> list[list[str]]:
-    """List words that may take each other's place: the sentence stays one of the grammar, but for its adjectives."""
+    """List words that may take each other's place: the sentence stays English, but may be none that was trained on."""
     nouns = (lexicon.THINGS, lexicon.ANIMALS)
     plural = [[f"{noun}s" for noun in kind] for kind in nouns]
     people = (lexicon.OWNERS, lexicon.SUBJECTS, lexicon.OBJECTS)
@@ -92,7 +92,7 @@ class Glass(ModelExplorer):
     def _fits(self, proposal: traitlets.Bunch) -> dict[str, str]:
         english = self.sentences[self.sentence].split()
         for place, word in proposal.value.items():
-            here = english[int(place)] if int(place) in range(len(english)) else None
+            here = dict(zip(map(str, range(len(english))), english, strict=True)).get(place)
             if not any(here in kind and word in kind for kind in self.kinds):
                 raise ValueError(
                     f"a word takes the place of one of its kind: got {word!r} at {place}, where {' '.join(english)!r} "

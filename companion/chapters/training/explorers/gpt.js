@@ -250,7 +250,6 @@ function open_gpt(view, gpt) {
 function render({ model, el }) {
   const view = open_view(model, el);
   const { prompt, best } = view.get("still");
-  let open = null;
   const said = ([symbol, p]) => `${quoted(symbol)}: probability ${num(p, 3)}`;
   const picture = matrix({ name: "still", corner: "next character", point: (_, j) => view.say(`${said(best[j])}.`) });
   picture.fill({
@@ -259,19 +258,15 @@ function render({ model, el }) {
     cols: best.map(([symbol]) => sign_of(symbol)),
     data: [best.map((one) => ({ text: num(one[1], 3), words: said(one), tone: "plus", amount: one[1] }))],
   });
-  const still = before_opening(view, {
+  const { still, draw } = before_opening(view, {
     lead: "A trained GPT, whole: type a beginning, and let it go on, one character at a time.",
     words: "Open the model, 250 kB",
     picture: picture.box,
     make: gpt_model,
-    show(gpt) {
-      open = open_gpt(view, gpt);
-      open.draw();
-      return open.box;
-    },
+    show: open_gpt,
   });
   view.watch("prompt series", () => view.set("step", 0));
-  view.watch("prompt step series temperature top_k top_p layer head", () => open?.draw());
+  view.watch("prompt step series temperature top_k top_p layer head", draw);
   view.show(still);
   view.say("The most probable characters after this beginning, from the model’s own weights. Point at one.");
   return view.done;

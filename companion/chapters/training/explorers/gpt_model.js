@@ -18,7 +18,6 @@ function encode_text(model, text) {
     return token;
   });
 }
-const decode_tokens = (model, tokens) => tokens.map((token) => model.symbols[token]).join("");
 
 const gelu_tanh = (x) =>
   matrix_of(
@@ -41,12 +40,6 @@ const new_cache = ({ config }) =>
     values: matrix_of(0, config.d_model),
   }));
 const cache_length = (cache) => cache[0].keys.rows;
-
-// The cache as it was after its first `rows` tokens.
-const cut_cache = (cache, rows) => {
-  const first = (x) => matrix_of(rows, x.cols, x.data.slice(0, rows * x.cols));
-  return cache.map(({ keys, values }) => ({ keys: first(keys), values: first(values) }));
-};
 
 // Read tokens after those that the cache holds. The logits after each of them, the cache with them, and by layer and
 // head the weights with which the last one looks at all; the old cache stays as it was.
