@@ -18,7 +18,10 @@ from tests.site.browser import put, table
 OPEN = """async (root) => {
   const started = performance.now();
   root.querySelector('[data-trait="open"]').click();
-  while (!root.querySelector(".ex-glass")) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (!root.querySelector(".ex-glass")) {
+    if (performance.now() - started > 30_000) throw new Error("Timeout: the model does not open");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
   return performance.now() - started;
 }"""
 SHOWN = """(root) => {

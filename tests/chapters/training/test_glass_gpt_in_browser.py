@@ -18,8 +18,12 @@ from companion.generate import keep_top_k, keep_top_p
 from tests.site.browser import put, tensor
 
 OPEN = """async (root) => {
+  const started = performance.now();
   root.querySelector('[data-trait="open"]').click();
-  while (!root.querySelector(".ex-tokens")) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (!root.querySelector(".ex-tokens")) {
+    if (performance.now() - started > 30_000) throw new Error("Timeout: the model does not open");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }"""
 SHOWN = """(root) => {
   const all = (selector) => [...root.querySelectorAll(selector)];
