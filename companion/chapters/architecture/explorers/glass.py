@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import torch
-import traitlets
 
 from companion import interpret, tasks
 from companion.chapters.architecture import translator
@@ -45,6 +44,22 @@ def _kinds() -> list[list[str]]:
     return [*map(list, kinds), *plural, *(words.split() for words in f"{alike},{places}".split(","))]
 
 
+class Swaps(Numbers):
+    """Words of the sentence, by their places, each of one kind with the word that stands there."""
+
+    def _check(self, value: object, obj: "Glass") -> dict[str, str]:
+        swaps = super()._check(value, obj)
+        english = obj.sentences[obj.sentence].split()
+        for place, word in swaps.items():
+            here = dict(zip(map(str, range(len(english))), english, strict=True)).get(place)
+            if not any(here in kind and word in kind for kind in obj.kinds):
+                raise ValueError(
+                    f"a word takes the place of one of its kind: got {word!r} at {place}, where {' '.join(english)!r} "
+                    f"has {here!r}. Look into kinds."
+                )
+        return swaps
+
+
 class Glass(ModelExplorer):
     """Open the book's translator: step it word by word, see what it computes, and leave parts of it out.
 
@@ -62,7 +77,7 @@ class Glass(ModelExplorer):
     heads = Words(fixed=True)
     kinds = Numbers(words=True, fixed=True)
     sentence = Whole(0, 0, DRAWN - 1, help="which of the unseen sentences")
-    swapped = Numbers({}, words=True, help="other words in it, by their places: ``{5: 'novel'}``")
+    swapped = Swaps({}, words=True, help="other words in it, by their places: ``{5: 'novel'}``")
     step = Whole(9, 0, translator.MOST, help="how many words have been generated")
     place = Choice(PLACES, "cross_attention", help="which attention: the encoder's is ``attention``")
     layer = Whole(1, 0, 1, help="which layer")
@@ -87,18 +102,6 @@ class Glass(ModelExplorer):
             heads=[f"{name}, head {head}" for name, layer in attention.items() for head in range(layer.n_heads)],
             **traits,
         )
-
-    @traitlets.validate("swapped")
-    def _fits(self, proposal: traitlets.Bunch) -> dict[str, str]:
-        english = self.sentences[self.sentence].split()
-        for place, word in proposal.value.items():
-            here = dict(zip(map(str, range(len(english))), english, strict=True)).get(place)
-            if not any(here in kind and word in kind for kind in self.kinds):
-                raise ValueError(
-                    f"a word takes the place of one of its kind: got {word!r} at {place}, where {' '.join(english)!r} "
-                    f"has {here!r}. Look into kinds."
-                )
-        return proposal.value
 
     def _about(self) -> str:
         return f"{len(self.sentences)} sentences, {len(self.heads)} heads"
