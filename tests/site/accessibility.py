@@ -14,9 +14,10 @@ THIN_OUT = """() => {
     else e.replaceChildren();
   }
 }"""
-# Empties every text after the third that is shown in the same colours, size and weight: its contrast is the same.
-EMPTY_ALIKE = """() => {
-  const seen = {}, behind = new Map();
+# Empties every text after the third of the page, and the twelfth of all pages, that is shown in the same colours, size
+# and weight: its contrast is the same.
+EMPTY_ALIKE = """(seen) => {
+  const here = {}, behind = new Map();
   const ground = (e) => { // what lies behind a text: the backgrounds up to the first that hides the rest
     if (!e) return "";
     if (!behind.has(e)) {
@@ -29,45 +30,53 @@ EMPTY_ALIKE = """() => {
     return behind.get(e);
   };
   const alike = [];
+  let left = 0;
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let text = texts.nextNode(); text; text = texts.nextNode()) {
     const e = text.parentElement;
     if (!text.data.trim() || !e.checkVisibility({ visibilityProperty: true })) continue;
     const { color, fontSize, fontWeight } = getComputedStyle(e);
     const kind = [color, fontSize, fontWeight, ground(e)].join();
-    seen[kind] = (seen[kind] ?? 0) + 1;
-    if (seen[kind] > 3) alike.push([text, text.data]);
+    here[kind] = (here[kind] ?? 0) + 1;
+    if (here[kind] > 3 || seen[kind] >= 12) {
+      alike.push([text, text.data]);
+    } else {
+      seen[kind] = (seen[kind] ?? 0) + 1;
+      left += 1;
+    }
   }
   for (const [text] of alike) text.data = ""; // only now: each change would make the browser lay out the page again
   window.emptied = alike;
+  return [seen, left];
 }"""
 FILL_AGAIN = "() => { for (const [text, data] of window.emptied) text.data = data; }"
 RUN = "([within, options]) => axe.run(within ?? document, options).then((results) => results.violations)"
-OUTSIDE_THE_TEXT = {"exclude": [".bd-article"]}  # header, menus, footer: what a width shows or hides
 CONTRAST = "color-contrast"
-COLOURS = [CONTRAST, "link-in-text-block"]  # all that looks at colours; the other rules give the same in every theme
 
 
 def axe_faults(
-    page: object, within: str | dict[str, list[str]] | None = None, *, colours_only: bool = False
+    page: object, within: str | None = None, *, contrast_only: bool = False, seen: dict[str, int] | None = None
 ) -> list[str]:
     """Run axe-core with all its rules on a page, or on a part of it; the text is thinned out where it is looked at.
 
     Args:
         page: the page.
-        within: a selector, or what axe calls a context; None means the whole page.
-        colours_only: leave out the rules that do not look at colours.
+        within: a selector; None means the whole page.
+        contrast_only: leave out the other rules, which give the same in every theme.
+        seen: how often each pair of colours has been looked at in this theme, on earlier pages too; it is brought up to
+            date.
     """
     if not page.evaluate("typeof axe === 'object'"):
         page.evaluate(Axe().axe_script)
-    if within is not OUTSIDE_THE_TEXT:
-        page.evaluate(THIN_OUT)
+    page.evaluate(THIN_OUT)
     quick = {"resultTypes": ["violations"], "preload": False, "elementRef": False}
-    if colours_only:
-        found = page.evaluate(RUN, [within, quick | {"runOnly": {"type": "rule", "values": COLOURS[1:]}}])
-    else:
-        found = page.evaluate(RUN, [within, quick | {"rules": {CONTRAST: {"enabled": False}}}])
-    page.evaluate(EMPTY_ALIKE)
-    found += page.evaluate(RUN, [within, quick | {"runOnly": {"type": "rule", "values": [CONTRAST]}}])
+    found = []
+    if not contrast_only:
+        found += page.evaluate(RUN, [within, quick | {"rules": {CONTRAST: {"enabled": False}}}])
+    seen = {} if seen is None else seen
+    now, left = page.evaluate(EMPTY_ALIKE, seen)
+    seen.update(now)
+    if left:
+        found += page.evaluate(RUN, [within, quick | {"runOnly": {"type": "rule", "values": [CONTRAST]}}])
     page.evaluate(FILL_AGAIN)
     return [f"{fault['id']}: {node['html'][:160]}" for fault in found for node in fault["nodes"]]

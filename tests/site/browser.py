@@ -11,7 +11,7 @@ import torch
 
 TOOLS = Path(__file__).with_name("tools.js").read_text("utf8")
 CELLS = """(root, name) => [...root.querySelectorAll(`[data-matrix="${name}"] .ex-cell`)].map((cell) => {
-  cell.focus();
+  tools.look(cell);
   return [cell.getAttribute("aria-label"), root.querySelector(".ex-digits").textContent,
     root.querySelector(".ex-readout").textContent, root.querySelector(".ex-side")?.textContent];
 })"""

@@ -144,13 +144,29 @@ def test_the_questions_are_loaded_when_an_interview_begins(page, server, site):
     page.evaluate("() => store.erase()")
 
 
-def test_questions_that_do_not_load_are_reported_and_can_be_asked_for_again(mock, watch):
-    mock.route("**/mock-questions.js*", lambda route: route.abort())
-    start(mock, 1)
-    mock.wait_for_function("() => document.querySelector('.mock-told').textContent.includes('did not load')")
+TOLD = "words => document.querySelector('.mock-told').textContent.includes(words)"
+
+
+@pytest.mark.parametrize("button", ["Start the interview", "Go on with it"])
+def test_questions_that_do_not_load_are_reported_and_can_be_asked_for_again(mock, watch, button):
+    if button == "Go on with it":
+        start(mock, 1)
+        mock.wait_for_selector(".mock-asking")
+        mock.reload()
+    waiting = []
+    mock.route("**/mock-questions.js*", waiting.append)
+    if button == "Go on with it":
+        press(mock, button)
+    else:
+        start(mock, 1)
+    mock.wait_for_function(TOLD, arg="are being loaded")
+    while not waiting:
+        mock.wait_for_timeout(20)
+    waiting.pop().abort()
+    mock.wait_for_function(TOLD, arg="did not load")
     watch.clear()
     mock.unroute("**/mock-questions.js*")
-    press(mock, "Start the interview")
+    press(mock, button)
     mock.wait_for_selector(".mock-asking")
 
 

@@ -1,8 +1,9 @@
 """The site as a reader meets it: in Chromium, in both themes, wide and narrow, from a server and from a folder.
 
 A page is opened twice, since opening one costs most: light and narrow from a server, and dark and wide from a folder.
-What surrounds the text is the same on all pages, so one page shows it narrow in the dark, and wide in the light, and
-one page of each folder wide in the dark.
+What surrounds the text is the same on all pages, so one page shows it narrow in the dark, and wide in the light. In
+the dark, and of those that show the source of a module, each page is looked at for its contrast, and one of each folder
+by all of axe's rules.
 """
 
 import json
@@ -16,7 +17,7 @@ import pytest
 from companion.book import pages as pages_of_the_book
 from companion.book import toc
 from companion.book.pages import rules
-from tests.site.accessibility import OUTSIDE_THE_TEXT, axe_faults
+from tests.site.accessibility import axe_faults
 
 THEMES = ("light", "dark")
 WIDTHS = {1440: 900, 390: 844}
@@ -115,6 +116,7 @@ def visits(
         tab = context.new_page()
         tab.add_init_script(WATCH_SHIFTS)
         tab.set_viewport_size({"width": width, "height": WIDTHS[width]})
+        seen: dict[str, int] = {}  # pairs of colours, on how many texts
         for name in pages:
             watch.clear()
             seconds = time_to_open(tab, f"{root}/{name}", settle)
@@ -122,10 +124,10 @@ def visits(
             folded = measure(tab)
             shift = tab.evaluate("() => window.shifted")
             screens = tab.evaluate(HEIGHT) / WIDTHS[width]
-            faults = axe_faults(tab, OUTSIDE_THE_TEXT) if theme == "dark" and name in first_of_folder else []
             tab.evaluate(UNFOLD)
             shown = {key: max(folded[key], value) for key, value in measure(tab).items()}  # a fault of either counts
-            faults += axe_faults(tab, colours_only=theme == "dark")
+            again = name not in first_of_folder and (theme == "dark" or name.startswith("source/"))
+            faults = axe_faults(tab, contrast_only=again, seen=seen)
             made[theme, name] = Visit(*heard, {width: shown}, {width: faults}, seconds, screens, shift)
         tab.close()
     return made

@@ -125,13 +125,18 @@
   });
 
   /** Load the questions, and ask. @param {Parameters<typeof ask>} given */
-  const hold = (...given) =>
-    mock.open().then(
+  const hold = (...given) => {
+    /** Only the form has a place to tell it; from a report on they are loaded. @param {string} words */
+    const tell = (words) => {
+      const told = root.querySelector(".mock-told");
+      if (told) told.textContent = words;
+    };
+    tell("The questions are being loaded.");
+    return mock.open().then(
       () => ask(...given),
-      () => {
-        dom.one(".mock-told", root).textContent = "The questions did not load. Try again.";
-      },
+      () => tell("The questions did not load. Try again."),
     );
+  };
 
   /** Ask the questions in turn, each followed by its follow-ups; `from` is a step, and `before` what was done before it. */
   function ask(list, { pool, target: given }, from = 0, before = []) {

@@ -77,7 +77,7 @@ def check_depth(root, values):
             put(root, depth=DEPTHS.index(depth), scale=SCALES.index(scale), signal=SIGNALS.index(signal))
             where = f"{signal}, {depth} layers, scale {scale}"
             found = root.evaluate(
-                "root => [...root.querySelectorAll('.ex-point')].map(p => { p.focus();"
+                "root => [...root.querySelectorAll('.ex-point')].map(p => { tools.look(p);"
                 " const digits = root.querySelector('.ex-digits').textContent;"
                 " return [p.getAttribute('aria-label'), digits, Number(p.getAttribute('cy'))]; })"
             )

@@ -8,7 +8,7 @@ from companion.chapters.history.explorers.history import KINDS, LAGS, POINTS, ST
 from companion.explorers import AlignmentView, GradientProduct, MemoryCell
 from tests.site.browser import number, put
 
-DOTS = """root => [...root.querySelectorAll('.ex-point')].map(p => { p.focus();
+DOTS = """root => [...root.querySelectorAll('.ex-point')].map(p => { tools.look(p);
   return [p.getAttribute('aria-label'), root.querySelector('.ex-digits').textContent,
     Number(p.getAttribute('cx')), Number(p.getAttribute('cy'))]; })"""
 TICKS = "root => [...root.querySelectorAll('.ex-plot text')].map(t => [t.textContent, Number(t.getAttribute('y')) - 4])"
@@ -95,7 +95,7 @@ def check_memory(root, values):
             assert abs(float(told[2]) - gates.max()) < 6e-5, where
 
 
-CELLS = """root => [...root.querySelectorAll('[data-matrix="weights"] .ex-cell')].map(cell => { cell.focus();
+CELLS = """root => [...root.querySelectorAll('[data-matrix="weights"] .ex-cell')].map(cell => { tools.look(cell);
   return [cell.getAttribute('aria-label'), root.querySelector('.ex-digits').textContent,
     root.querySelector('.ex-readout').textContent, cell.classList.contains('ex-from')]; })"""
 ANSWERS = """root => [...root.querySelectorAll('.ex-answer')].map(row => [row.firstChild.textContent,
