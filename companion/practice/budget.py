@@ -27,8 +27,8 @@ class Budget:
     Args:
         largest: entries of the largest tensor that an operation makes. A view makes none.
         held: entries of all tensors that are alive at one moment, without the arguments.
-        work: a product of ``(n, k)`` by ``(k, m)`` counts ``n k m``; any other operation counts the entries of its
-            largest argument or result.
+        work: a product of ``(n, k)`` by ``(k, m)`` counts ``n k m``, reading or writing by index what is read or
+            written; any other operation counts the entries of its largest argument or result.
     """
 
     largest: int | None = None
@@ -136,12 +136,18 @@ class CostMeter(TorchDispatchMode):
 
 
 _FRESH = {torch.ops.aten.lift_fresh, torch.ops.aten.lift}
+_READS = {torch.ops.aten.index, torch.ops.aten.index_select, torch.ops.aten.gather, torch.ops.aten.embedding}
+_WRITES = {torch.ops.aten.index_put_, torch.ops.aten.index_add_, torch.ops.aten.index_copy_, torch.ops.aten.scatter_}
 _VECTORS = {torch.ops.aten.mv, torch.ops.aten.addmv, torch.ops.aten.dot, torch.ops.aten.vdot}
 
 
 def _work(func: Callable[..., object], args: tuple, kwargs: dict, result: object, tensors: list[Tensor]) -> int:
-    """Count multiplications of a product of matrices, and entries of anything else."""
+    """Count multiplications of a product of matrices, what an index touches, and entries of anything else."""
     packet = func._overloadpacket
     if packet in flop_registry and packet not in _VECTORS:
         return flop_registry[packet](*args, **kwargs, out_val=result) // 2
+    if packet in _READS:
+        tensors = tree_leaves(result)
+    elif packet in _WRITES:
+        tensors = [x for x in tree_leaves(args[1:]) if isinstance(x, Tensor)]
     return max((x.numel() for x in tensors), default=0)  # of a product with a vector: the entries of the matrix

@@ -154,7 +154,7 @@ def test_questions_that_do_not_load_are_reported_and_can_be_asked_for_again(mock
         mock.wait_for_selector(".mock-asking")
         mock.reload()
     waiting = []
-    mock.route("**/mock-questions.js*", waiting.append)
+    mock.route("**/mock-questions.js*", lambda route: waiting.append(route))
     if button == "Go on with it":
         press(mock, button)
     else:

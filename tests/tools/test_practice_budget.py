@@ -35,6 +35,9 @@ def test_the_meter_counts_what_is_made_held_and_multiplied():
     assert spent_by(lambda: torch.einsum("ij,jk->ik", x, y)).work == 105
     assert spent_by(lambda: torch.tensor([1.0, 2.0])) == Cost(2, 2, 2)
     assert spent_by(lambda: x.expand(9, 5, 3)) == Cost(0, 0, 0)
+    rows = torch.tensor([4, 0])
+    assert spent_by(lambda: x[rows]) == Cost(6, 6, 6)  # of 15 only these are read
+    assert spent_by(lambda: x.index_put_((rows,), y[:2, :3])).work == 6
 
 
 def test_what_is_let_go_is_not_held():

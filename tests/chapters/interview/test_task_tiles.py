@@ -1,0 +1,74 @@
+"""Attention in tiles in stages: the hand examples, the package's tiled attention, autograd, and any tiling."""
+
+import itertools
+
+import pytest
+import torch
+
+from companion.efficient import tiled_attention
+from companion.practice import inputs
+from tests.tools.practice import BY_NAME
+
+TILES = list(itertools.product((1, 3, 11), (1, 4, 11)))
+FOLD, CAUSAL, BACKWARD = (BY_NAME[f"tiles-{name}"].reference for name in ("fold", "causal", "backward"))
+
+
+def drawn(t, d_k=4, d_v=3):
+    generator = torch.Generator().manual_seed(t)
+    return [torch.randn(t, d, generator=generator, dtype=torch.float64) for d in (d_k, d_k, d_v)]
+
+
+def result(name):
+    return BY_NAME[name].results(BY_NAME[name].reference, inputs(name, 1))
+
+
+def test_the_hand_examples_are_the_first_cases():
+    """Closed form: the numbers that the statements work out."""
+    found = [x.item() for x in result("tiles-fold")]
+    assert found[1:3] == pytest.approx([4 / 3, 4])
+    assert found[4:6] == pytest.approx([5 / 3, 11])
+    assert torch.tensor([found[0], found[3]]).exp().tolist() == pytest.approx([3, 6])
+    output, lse = result("tiles-causal")
+    assert output[:, 0].tolist() == pytest.approx([0, 3])
+    assert lse.exp().tolist() == pytest.approx([1, 4])
+    d_query, d_key, d_value = (x[:, 0].tolist() for x in result("tiles-backward"))
+    assert d_query == pytest.approx([0, 0.824], abs=5e-4)
+    assert d_key == pytest.approx([-0.75, 0.75])
+    assert d_value == pytest.approx([1.25, 0.75])
+
+
+@pytest.mark.parametrize(("rows", "cols"), TILES)
+def test_the_forward_pass_is_that_of_the_package_in_any_tiling(rows, cols):
+    """Oracle: `tiled_attention`, and the logsumexp of all scores."""
+    query, key, value = drawn(11)
+    output, lse = CAUSAL(query, key, value, rows, cols)
+    torch.testing.assert_close(output, tiled_attention(query, key, value, causal=True, block=4), rtol=0, atol=1e-12)
+    hidden = torch.ones(11, 11, dtype=torch.bool).triu(1)
+    scores = (query @ key.mT / 2).masked_fill(hidden, -torch.inf)
+    torch.testing.assert_close(lse, scores.logsumexp(-1), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("rows", "cols"), TILES)
+def test_the_backward_pass_is_that_of_autograd_in_any_tiling(rows, cols):
+    """Oracle: autograd through torch's own attention."""
+    leaves = [x.requires_grad_() for x in drawn(11)]
+    output = torch.nn.functional.scaled_dot_product_attention(*(x[None] for x in leaves), is_causal=True)[0]
+    d_output = torch.linspace(-1, 2, output.numel(), dtype=torch.float64).view_as(output)
+    want = torch.autograd.grad(output, leaves, d_output)
+    given = [x.detach() for x in leaves]
+    found = BACKWARD(*given, *CAUSAL(*given, rows, cols), d_output, rows, cols)
+    for mine, theirs in zip(found, want, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-12)
+
+
+def test_folding_in_tiles_is_folding_in_their_union():
+    """Identity: two tiles one after the other give what both give as one, also where a row is hidden in the first."""
+    query, _, value = drawn(7)
+    scores = query @ query.mT
+    scores[1, :3] = scores[2] = -torch.inf
+    start = scores.new_full((7, 1), -torch.inf), scores.new_zeros(7, 1), scores.new_zeros(7, 3)
+    once = FOLD(start, scores, value)
+    twice = FOLD(FOLD(start, scores[:, :3], value[:3]), scores[:, 3:], value[3:])
+    for mine, theirs in zip(twice, once, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-12)
+    assert once[1][2] == 0
