@@ -1,0 +1,93 @@
+"""First stage of a mixture-of-experts layer: ``experts-choice``, which experts a token uses and with which weights."""
+
+import torch
+from torch import Tensor
+
+from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.random_inputs import RandomInputs
+
+F32, F64 = torch.float32, torch.float64
+
+
+def _choice(logits: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    top, chosen = logits.topk(k, dim=-1)
+    return chosen, top.softmax(dim=-1)
+
+
+def _choice_cases() -> list[Case]:
+    draw = RandomInputs(181)
+    by_hand = torch.tensor([[1.0, 4.0, 3.0]]).log()
+    off = draw.normal(5, 6)
+    off[:, 2], off[3, :3] = -torch.inf, -torch.inf
+    return [
+        Case((by_hand, 2), "the example"),
+        Case((draw.normal(3, 4), 1), "one expert a token"),
+        Case((draw.normal(5, 4, dtype=F32), 2)),
+        Case((draw.normal(3, 3), 3), "all experts"),
+        Case((draw.normal(4, 4), 3), "as many tokens as experts"),
+        Case((draw.normal(6, 5, scale=1e3), 2), "logits in the thousands"),
+        Case((draw.normal(6, 5) - 3e3, 3), "logits far below 0"),
+        Case((off, 3), "experts that are switched off: -inf"),
+        Case((draw.normal(40, 16, dtype=F32), 4), "many experts"),
+    ]
+
+
+CHOICE = Exercise(
+    name="experts-choice",
+    title="Choose the experts",
+    chapter="task-experts",
+    topic="scaling",
+    level=1,
+    place=1,
+    minutes=8,
+    reference=_choice,
+    cases=_choice_cases,
+    returns=("chosen", "weights"),
+    tested="one expert and all, logits in the thousands and far below 0, experts switched off, both dtypes",
+    hints=(
+        "Which function of PyTorch gives the k largest entries of each row, in order, and where they stand?",
+        "Dividing the probabilities of the chosen experts by their sum cancels the sum over all experts.",
+        "What remains is a softmax over the chosen logits alone, which no large logit makes overflow.",
+    ),
+    mistakes=(
+        Mistake(
+            "not-divided",
+            Edit("top.softmax(dim=-1)", "logits.softmax(dim=-1).gather(-1, chosen)"),
+            "Your weights are the probabilities among all experts. Divide by the sum over the chosen ones.",
+        ),
+        Mistake(
+            "softmax-twice",
+            Edit("top.softmax(dim=-1)", "logits.softmax(dim=-1).gather(-1, chosen).softmax(dim=-1)"),
+            "You take a softmax of probabilities. They are to be divided by their sum.",
+        ),
+        Mistake(
+            "least-probable",
+            Edit("topk(k, dim=-1)", "topk(k, dim=-1, largest=False)"),
+            "You take the experts with the smallest logits.",
+        ),
+        Mistake(
+            "sorted-by-number",
+            Edit(
+                "return chosen, top.softmax(dim=-1)",
+                """chosen, order = chosen.sort(dim=-1)
+    return chosen, top.gather(-1, order).softmax(dim=-1)""",
+            ),
+            "Your experts stand in the order of their numbers. The most probable comes first.",
+        ),
+        Mistake(
+            "over-tokens",
+            Edit("top.softmax(dim=-1)", "top.softmax(dim=0)"),
+            "You take the softmax over the tokens. The weights of one token sum to 1.",
+        ),
+        Mistake(
+            "equal-weights",
+            Edit("top.softmax(dim=-1)", "torch.ones_like(top) / k"),
+            "All experts of a token have the same weight in your answer. The more probable one counts more.",
+        ),
+        Mistake(
+            "no-shift",
+            Edit("top.softmax(dim=-1)", "top.exp() / top.exp().sum(dim=-1, keepdim=True)"),
+            "Your exponentials overflow, or are all 0. Subtract the largest logit first, or use `softmax`.",
+        ),
+    ),
+)
