@@ -85,9 +85,9 @@ It asks.
 ```
 """
 CARDS = "# Cards\n\n{card-count}`cards`, {card-count}`questions`, {card-count}`follow-ups`.\n\n```{card-files}\n```\n"
-PARTS = ("mathjax", "questions_page", "live_lab", "mock_page", "cards_page")
+PARTS = ("mathjax", "questions_page", "live_lab", "exercises_here", "mock_page", "cards_page")
 TEXTS = "_build/html/_static/mock-questions.js"
-INDEX = "# Home\n\n```{toctree}\none/index\nlab/index\ncards\nrefs\n```\n"
+INDEX = "# Home\n\n```{toctree}\none/index\nlab/index\nexercises\ncards\nrefs\n```\n"
 
 
 def lab(tags, text):
@@ -98,8 +98,26 @@ def lab(tags, text):
     return notebook("# Lab", cell, text)
 
 
+def exercise():
+    """The page of an exercise: a stub, its hints, a solution and a count of what was solved."""
+    new = nbformat.v4
+
+    def cell(source, said):
+        output = new.new_output("stream", name="stdout", text=said)
+        return new.new_code_cell(source, execution_count=1, outputs=[output])
+
+    return notebook(
+        "# Exercises",
+        cell('def mine(x):\n    ...\n\n\ncheck_exercise("twice", mine)', "Twice: not answered yet."),
+        cell('hint("twice")', "Hint 1 of 3"),
+        cell('check_exercise("twice", solution, record=False)', "Twice: correct (7 cases)."),
+        cell('status("exercises")', "exercises: 0 of 1 solved"),
+    )
+
+
 def small(folder):
     texts = {
+        "book/exercises.ipynb": exercise(),
         "book/index.md": INDEX,
         "book/one/index.ipynb": notebook(TEXT),
         "book/lab/index.ipynb": lab(["live-lab", "remove-output"], LAB),
@@ -224,9 +242,20 @@ def test_without_javascript_the_stage_says_what_to_do(built):
 def test_a_live_lab_is_a_box_and_its_output_is_not_on_the_page(built):
     page = built.html("lab/index")
     assert "<p>It asks.</p>" in page
-    assert "Run it at home: open" in page
+    assert "To try it, open" in page
     assert "book/lab/index.ipynb" in page
     assert "cell_output" not in page
+
+
+def test_an_exercise_on_the_page_says_what_can_be_done_there_and_pretends_no_judge(built):
+    page = BeautifulSoup(built.html("exercises"), "html.parser").find("div", role="main").get_text()
+    assert 'check_exercise("twice", mine)' in page
+    assert "not answered yet" not in page
+    assert "To have your code checked, open book/exercises.ipynb in Jupyter." in page
+    assert "Hint 1 of 3" in page
+    assert "hint" not in page.replace("hints", "")
+    assert "Twice: correct (7 cases)." in page
+    assert "0 of 1 solved" not in page
 
 
 def test_the_notebook_of_a_live_lab_stores_its_name_and_a_still_picture_stands_behind_it():

@@ -19,6 +19,7 @@ PARTS = (
     "tables",
     "source_pages",
     "live_lab",
+    "exercises_here",
     "mock_page",
     "drills_page",
     "cards_page",

@@ -37,6 +37,19 @@ def addresses(options: dict[str, object], page: str) -> dict[str, str]:
     }
 
 
+def way_to_a_kernel(options: dict[str, object], page: str) -> list[nodes.Node]:
+    """Say where a page runs, as the end of a sentence without its point.
+
+    Args:
+        options: the theme's.
+        page: the name of the notebook, without ending.
+    """
+    links = [nodes.reference("", name, refuri=url, internal=False) for name, url in addresses(options, page).items()]
+    if not links:
+        return [nodes.Text("open "), nodes.literal("", f"{page}.ipynb"), nodes.Text(" in Jupyter")]
+    return [nodes.Text("run this page on "), links[0], nodes.Text(" or "), *links[1:]]
+
+
 class LiveLab(SphinxDirective):
     """The directive ``{live-lab}``."""
 
@@ -47,16 +60,8 @@ class LiveLab(SphinxDirective):
         self.assert_has_content()
         box = nodes.admonition("", nodes.title("", "Live lab: it needs a running notebook"), classes=["live-lab"])
         self.state.nested_parse(self.content, self.content_offset, box)
-        page = self.env.docname
-        found = addresses(self.config.html_theme_options, page)
-        way = nodes.paragraph("", "Run this page on " if found else "")
-        for index, (name, address) in enumerate(found.items()):
-            way += [nodes.Text(" or ")] * bool(index) + [nodes.reference("", name, refuri=address, internal=False)]
-        if found:
-            way += nodes.Text(".")
-        else:
-            way += [nodes.Text("Run it at home: open "), nodes.literal("", f"{page}.ipynb"), nodes.Text(" in Jupyter.")]
-        box += way
+        way = way_to_a_kernel(self.config.html_theme_options, self.env.docname)
+        box += nodes.paragraph("", "", nodes.Text("To try it, "), *way, nodes.Text("."))
         return [box]
 
 

@@ -1,0 +1,47 @@
+"""Exercises on the built page, where no kernel judges: what can be done here takes the place of a verdict.
+
+Under a stub stands how to have one's code checked, in place of "not answered yet"; the call of a hint gives way to the
+hint, and a count of what was solved is left out.
+"""
+
+import re
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from companion.book.site.live_lab import way_to_a_kernel
+
+STUB = re.compile(r"^check_exercise\((?!.*record=False)", re.MULTILINE)
+HINT = re.compile(r'hint\("[\w-]+"\)')
+STATUS = re.compile(r"^status\(", re.MULTILINE)
+
+
+def part(cell: nodes.Element, name: str) -> nodes.Element | None:
+    """Find the input or the output of a cell."""
+    return next((box for box in cell.findall(nodes.container) if name in box.get("classes", [])), None)
+
+
+def say_what_can_be_done(app: Sphinx, doctree: nodes.document) -> None:
+    """Change the cells of the exercises of a page."""
+    for cell in list(doctree.findall(nodes.container)):
+        given = part(cell, "cell_input") if cell.get("nb_element") == "cell_code" else None
+        if given is None:
+            continue
+        source, output = given.astext(), part(cell, "cell_output")
+        if HINT.fullmatch(source.strip()):
+            cell.remove(given)
+        elif STUB.search(source):
+            way = way_to_a_kernel(app.config.html_theme_options, app.env.docname)
+            words = "Think it through, and open the hints one by one. To have your code checked, "
+            said = nodes.paragraph("", "", nodes.Text(words), *way, nodes.Text("."), classes=["exercise-way"])
+            if output is not None:
+                cell.remove(output)
+            cell += said
+        elif STATUS.search(source) and output is not None:
+            cell.remove(output)
+
+
+def setup(app: Sphinx) -> dict[str, object]:
+    """Register the change."""
+    app.connect("doctree-read", say_what_can_be_done)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
