@@ -2,6 +2,7 @@
 
 import torch
 import torch.nn.functional as F
+from jaxtyping import Float
 from torch import Tensor
 
 from companion.chapters.interview.exercises.task_repair_1_attention import _attention
@@ -12,7 +13,7 @@ F32, F64 = torch.float32, torch.float64
 attend = _attention  # as the page calls it
 
 
-def norm(x: Tensor) -> Tensor:
+def norm(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d"]:
     """Divide each vector by its root mean square."""
     return F.rms_norm(x, x.shape[-1:])
 
