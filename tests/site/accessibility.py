@@ -18,14 +18,15 @@ THIN_OUT = """() => {
 # and weight: its contrast is the same.
 EMPTY_ALIKE = """(seen) => {
   const here = {}, behind = new Map();
-  const ground = (e) => { // what lies behind a text: the backgrounds up to the first that hides the rest
-    if (!e) return "";
+  const ground = (e) => { // what is seen behind a text, and how faded the text is
+    if (!e) return ["", 1];
     if (!behind.has(e)) {
       const { backgroundColor: color, backgroundImage: image, opacity } = getComputedStyle(e);
-      const opaque = image === "none" && opacity === "1" && /^rgb\\(/.test(color);
-      const none = color === "rgba(0, 0, 0, 0)" && image === "none" && opacity === "1";
-      const own = none ? "" : [color, image, opacity].join();
-      behind.set(e, opaque ? own : own + ground(e.parentElement));
+      const [under, faded] = ground(e.parentElement);
+      const opaque = image === "none" && /^rgb\\(/.test(color);
+      const none = color === "rgba(0, 0, 0, 0)" && image === "none";
+      const own = none ? "" : [color, image].join();
+      behind.set(e, [opaque ? own : own + under, faded * opacity]);
     }
     return behind.get(e);
   };
@@ -36,7 +37,7 @@ EMPTY_ALIKE = """(seen) => {
     const e = text.parentElement;
     if (!text.data.trim() || !e.checkVisibility({ visibilityProperty: true })) continue;
     const { color, fontSize, fontWeight } = getComputedStyle(e);
-    const kind = [color, fontSize, fontWeight, ground(e)].join();
+    const kind = [color, fontSize, fontWeight, ...ground(e)].join();
     here[kind] = (here[kind] ?? 0) + 1;
     if (here[kind] > 3 || seen[kind] >= 12) {
       alike.push([text, text.data]);

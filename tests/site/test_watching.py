@@ -1,0 +1,84 @@
+"""What the tests of the site look with: axe on thinned-out pages, and the watch for other hosts. No site is needed."""
+
+import functools
+import http.server
+import threading
+
+import pytest
+
+from tests.site.accessibility import axe_faults
+from tests.site.conftest import Watch
+
+pytestmark = pytest.mark.browser
+PLAIN = "<p>A readable sentence.</p>"
+PALE = '<p style="color: #ccc">A pale sentence.</p>'
+
+
+@pytest.fixture
+def shown(browser):
+    """Lay text out on a white page, and give the tab."""
+    context = browser.new_context()
+    tab = context.new_page()
+
+    def show(text):
+        page = f'<title>t</title><main style="background: #fff"><h1>Title</h1>{text}</main>'
+        tab.set_content(f'<!doctype html><html lang="en">{page}')
+        return tab
+
+    yield show
+    context.close()
+
+
+def kinds(found):
+    return [fault.partition(":")[0] for fault in found]
+
+
+def test_pale_words_behind_many_readable_ones_are_found(shown):
+    assert axe_faults(shown(PLAIN * 40)) == []
+    assert kinds(axe_faults(shown(PLAIN * 40 + PALE))) == ["color-contrast"]
+
+
+def test_colours_are_looked_at_twelve_times_over_all_pages_and_new_ones_still(shown):
+    seen = {}
+    for _ in range(6):
+        assert axe_faults(shown(PLAIN * 5), seen=seen) == []
+    assert sorted(seen.values()) == [6, 12]  # the heading of each page, and its sentences
+    assert kinds(axe_faults(shown(PLAIN + PALE), seen=seen)) == ["color-contrast"]
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("around", ["opacity: 0.3", "background: #222"])
+def test_a_colour_is_looked_at_again_where_what_surrounds_it_differs(shown, around):
+    seen = {}
+    line = '<p style="background: #fff">A readable sentence.</p>' if "opacity" in around else PLAIN
+    for _ in range(6):
+        assert axe_faults(shown(line * 5), seen=seen) == []
+    assert kinds(axe_faults(shown(f'<div style="{around}">{line}</div>'), seen=seen)) == ["color-contrast"]
+
+
+def test_every_other_rule_is_asked_unless_contrast_alone_is_wanted(shown):
+    picture = '<img src="data:," width="9" height="9">'
+    assert kinds(axe_faults(shown(PLAIN + picture))) == ["image-alt"]
+    assert axe_faults(shown(PLAIN + picture), contrast_only=True) == []
+
+
+def test_words_that_were_emptied_come_back(shown):
+    tab = shown(PLAIN * 40)
+    axe_faults(tab)
+    assert tab.inner_text("main").count("readable") == 40
+
+
+def test_a_request_to_another_host_is_heard_and_does_not_leave(browser, tmp_path):
+    (tmp_path / "page.html").write_text('<!doctype html><script src="https://example.org/a.js"></script>', "utf8")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        context = browser.new_context()
+        watch = Watch(address)
+        watch.follow(context)
+        context.new_page().goto(f"{address}/page.html")
+        context.close()
+        server.shutdown()
+    assert watch.other_hosts == ["https://example.org/a.js"]
+    assert watch.failed == ["https://example.org/a.js"]
