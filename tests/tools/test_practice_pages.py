@@ -256,6 +256,7 @@ def test_an_exercise_on_the_page_says_what_can_be_done_there_and_pretends_no_jud
     assert "hint" not in page.replace("hints", "")
     assert "Twice: correct (7 cases)." in page
     assert "0 of 1 solved" not in page
+    assert "To count what you have solved, open book/exercises.ipynb in Jupyter." in page
 
 
 def test_the_notebook_of_a_live_lab_stores_its_name_and_a_still_picture_stands_behind_it():

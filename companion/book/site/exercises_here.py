@@ -1,7 +1,7 @@
 """Exercises on the built page, where no kernel judges: what can be done here takes the place of a verdict.
 
 Under a stub stands how to have one's code checked, in place of "not answered yet"; the call of a hint gives way to the
-hint, and a count of what was solved is left out.
+hint, and a count of what was solved to what would be counted.
 """
 
 import re
@@ -11,9 +11,13 @@ from sphinx.application import Sphinx
 
 from companion.book.site.live_lab import way_to_a_kernel
 
-STUB = re.compile(r"^check_exercise\((?!.*record=False)", re.MULTILINE)
 HINT = re.compile(r'hint\("[\w-]+"\)')
-STATUS = re.compile(r"^status\(", re.MULTILINE)
+WORDS = {
+    re.compile(r"^check_exercise\((?!.*record=False)", re.MULTILINE): (
+        "Think it through, and open the hints one by one. To have your code checked, "
+    ),
+    re.compile(r"^status\(", re.MULTILINE): "To count what you have solved, ",
+}
 
 
 def part(cell: nodes.Element, name: str) -> nodes.Element | None:
@@ -30,15 +34,11 @@ def say_what_can_be_done(app: Sphinx, doctree: nodes.document) -> None:
         source, output = given.astext(), part(cell, "cell_output")
         if HINT.fullmatch(source.strip()):
             cell.remove(given)
-        elif STUB.search(source):
+        elif words := next((words for call, words in WORDS.items() if call.search(source)), None):
             way = way_to_a_kernel(app.config.html_theme_options, app.env.docname)
-            words = "Think it through, and open the hints one by one. To have your code checked, "
-            said = nodes.paragraph("", "", nodes.Text(words), *way, nodes.Text("."), classes=["exercise-way"])
             if output is not None:
                 cell.remove(output)
-            cell += said
-        elif STATUS.search(source) and output is not None:
-            cell.remove(output)
+            cell += nodes.paragraph("", "", nodes.Text(words), *way, nodes.Text("."), classes=["exercise-way"])
 
 
 def setup(app: Sphinx) -> dict[str, object]:
