@@ -18,10 +18,16 @@ const dot = (a, b) => {
   return total;
 };
 
-// A linear layer as PyTorch stores it: `weight` has one row an output.
+// A linear layer as PyTorch stores it: `weight` has one row an output. Nearly all of a model's time is spent here, so
+// that no view of a row is made for each number.
 const linear = (x, weight, bias = null) =>
   map_rows(x, weight.rows, (from, to) => {
-    for (let j = 0; j < weight.rows; j += 1) to[j] = dot(from, row_of(weight, j)) + (bias ? bias[j] : 0);
+    const { data, cols } = weight;
+    for (let j = 0, at = 0; j < weight.rows; j += 1, at += cols) {
+      let total = 0;
+      for (let k = 0; k < cols; k += 1) total += from[k] * data[at + k];
+      to[j] = total + (bias ? bias[j] : 0);
+    }
   });
 
 // a times b; rows of `a` weigh the rows of `b`.

@@ -19,7 +19,7 @@ from tests.chapters.training.test_glass_gpt_in_browser import SHOWN as SHOWN_GPT
 from tests.site.browser import TOOLS, put
 
 pytestmark = pytest.mark.browser
-STEP_MS = 100  # a desk takes 20 to 25, a slow computer with a busy neighbour 50
+STEP_MS = 100  # a desk takes 10 to 15, a slow computer with a busy neighbour twice as long
 STEPS = """(root) => {
   const step = (name) => {
     const started = performance.now();

@@ -34,33 +34,44 @@ function in_both(a, b) {
   return pairs;
 }
 
-// A heat map of vectors, one row a position; `point(i, j)` is called when a number is touched.
+// A heat map of vectors, one row a position; `point(i, j)` is called when a number is touched. A row whose numbers stay
+// is not drawn again.
 function vector_map(point) {
   const plot = h("svg", { class: "ex-plot ex-heat", role: "group" });
   const rover = rove(plot, point);
+  const rows = [];
+  const mark = (i, j) =>
+    h("rect", {
+      ...{ x: 66 + 5 * j, y: 18 * i + 1, width: 4.6, height: 16, role: "img", tabindex: "-1" },
+      ...{ "data-i": i, "data-j": j },
+    });
+  function add_row(i, cols) {
+    const name = h("text", { x: 60, y: 18 * i + 13, "text-anchor": "end" });
+    const marks = range(cols).map((j) => mark(i, j));
+    const box = h("g", null, name, marks);
+    plot.append(box);
+    return { box, name, marks, key: "" };
+  }
   return {
     plot,
     fill(label, words, x) {
       const most = largest([[...x.data]]);
       plot.setAttribute("viewBox", `0 0 ${70 + 5 * x.cols} ${18 * x.rows}`);
       plot.setAttribute("aria-label", label);
-      plot.replaceChildren(
-        ...words.flatMap((word, i) => [
-          h("text", { x: 60, y: 18 * i + 13, "text-anchor": "end" }, word),
-          ...Array.from(row_of(x, i), (value, j) =>
-            h("rect", {
-              ...{ x: 66 + 5 * j, y: 18 * i + 1, width: 4.6, height: 16, role: "img", tabindex: "-1" },
-              ...{
-                "data-i": i,
-                "data-j": j,
-                "--a": signed(value, most).amount,
-                class: `ex-${signed(value, most).tone}`,
-              },
-              "aria-label": `${word}, feature ${j}: ${num(value)}`,
-            }),
-          ),
-        ]),
-      );
+      for (const { box } of rows.splice(x.rows)) box.remove();
+      while (rows.length < x.rows) rows.push(add_row(rows.length, x.cols));
+      rows.forEach((row, i) => {
+        const key = [words[i], most, ...row_of(x, i)].join(" ");
+        if (key === row.key) return;
+        row.key = key;
+        row.name.textContent = words[i];
+        row_of(x, i).forEach((value, j) => {
+          const { tone, amount } = signed(value, most);
+          row.marks[j].setAttribute("class", `ex-${tone}`);
+          row.marks[j].style.setProperty("--a", amount.toFixed(3));
+          row.marks[j].setAttribute("aria-label", `${words[i]}, feature ${j}: ${num(value)}`);
+        });
+      });
       rover.enter(0, 0);
       return most;
     },
