@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { loadGlass } from "./load.js";
 
-const { read_safetensors, glass_model, WHOLE, encode_source, decode_target, write_greedily, write_beam } = loadGlass();
+const { read_safetensors, glass_model, WHOLE, encode_source, decode_target, write_greedily, write_beam, score_text } = loadGlass();
 const [weights, questions, answers] = process.argv.slice(2);
 const bytes = readFileSync(weights);
 const model = glass_model(read_safetensors(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)));
@@ -18,7 +18,12 @@ const listed = (value) => {
 
 const ask = {
   write: ({ source, switches }) => write_greedily(model, source, { ...symbols, switches }),
-  beam: ({ source, width }) => write_beam(model, source, { ...symbols, width }),
+  beam({ source, width, switches }) {
+    const { done, steps } = write_beam(model, source, { ...symbols, width, switches });
+    const plain = ({ tokens, log_probability, p, score, kept }) => ({ tokens, log_probability, p, score, kept });
+    return [done.map(plain), steps.map((texts) => texts.map(plain))];
+  },
+  score: ({ source, tokens, switches }) => score_text(model, source, tokens, { ...symbols, switches }),
   look({ source, target, switches }) {
     const encoder = encode_source(model, source, switches);
     const { kept, logits, probabilities } = decode_target(model, target, encoder.output, switches);

@@ -3,20 +3,18 @@
 What they show is compared with PyTorch in ``tests/chapters/CHAPTER/test_glass*_in_browser.py``.
 """
 
-import json
 import re
 
 import pytest
 
 from companion.book import weights
-from companion.book.site import explorers as static_explorers
 from companion.chapters.architecture import translator
 from companion.chapters.training import small_gpt
 from companion.explorers import Glass, GlassGPT
 from tests.chapters.architecture.test_glass_in_browser import OPEN, SHOWN
 from tests.chapters.training.test_glass_gpt_in_browser import OPEN as OPEN_GPT
 from tests.chapters.training.test_glass_gpt_in_browser import SHOWN as SHOWN_GPT
-from tests.site.browser import TOOLS, put
+from tests.site.browser import put
 
 pytestmark = pytest.mark.browser
 STEP_MS = 100  # a desk takes 10 to 15, a slow computer with a busy neighbour twice as long
@@ -31,34 +29,6 @@ STEPS = """(root) => {
   const back = Array.from({ length: 20 }, () => step("back"));
   return Math.min(...Array.from({ length: 5 }, () => [step("all"), step("back")][1]));
 }"""
-
-
-@pytest.fixture
-def alone(browser, tmp_path):
-    """Lay a figure out as on the site, open it from ``file://``, and note what is loaded: tab, figure, file names."""
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-
-    def open_page(explorer):
-        state = json.loads(json.dumps(explorer.get_state()))
-        key, script, place = static_explorers.figure({"state": state}, "0")
-        (tmp_path / "light").mkdir()
-        (tmp_path / "light" / "mount.js").write_text(static_explorers.MOUNT.read_text("utf8"), "utf8")
-        (tmp_path / "light" / f"{key}.js").write_text(script, "utf8")
-        weights.write(tmp_path)
-        tags = "".join(f'<script defer src="light/{name}.js"></script>' for name in ("mount", key))
-        page = tmp_path / "page.html"
-        head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title>'
-        page.write_text(f'{head}<meta name="viewport" content="width=device-width">{tags}{place}', "utf8")
-        tab = context.new_page()
-        loaded = []
-        tab.on("request", lambda request: loaded.append(request.url.rpartition("/")[2]))
-        tab.goto(page.as_uri())
-        tab.wait_for_selector(".light-widget[data-ready=yes]")
-        tab.evaluate(TOOLS)
-        return tab, tab.query_selector(".light-widget"), loaded
-
-    yield open_page
-    context.close()
 
 
 @pytest.fixture

@@ -95,11 +95,16 @@ def change_of(values, **states):
     return states
 
 
-def compare(root, values, sentence, step, place, layer, head, swapped=(), **states):
-    """Hold one state of the figure against PyTorch."""
-    english = values["sentences"][sentence].split()
-    for at, word in dict(swapped).items():
-        english[int(at)] = word
+def in_english(sentence, swapped):
+    """Put other words into a sentence; "a" becomes "an" where the next word asks."""
+    words = [dict(swapped).get(k, dict(swapped).get(str(k), word)) for k, word in enumerate(sentence.split())]
+    following = zip(words, [*words[1:], ""], strict=True)
+    return ["an" if word == "a" and after[0] in "aeiou" else word for word, after in following]
+
+
+def compare(root, values, sentence, step, place, layer, head, swapped=(), row=None, **states):
+    """Hold one state of the figure against PyTorch; `row` of the map is the one that is pointed at, if any."""
+    english = in_english(values["sentences"][sentence], swapped)
     want = numbers(english, step, change_of(values, **states))
     whole = in_whole(tuple(english))
     got = root.evaluate(SHOWN)
@@ -133,7 +138,7 @@ def compare(root, values, sentence, step, place, layer, head, swapped=(), **stat
     torch.testing.assert_close(shown, best, rtol=0, atol=0.00051, msg=lambda m: f"{where}: {m}")
     assert words[places[0]] == goals[-1], where
     assert got["bars"][0][0].split(" (")[0] == goals[-1], where
-    row = -1 if place != "attention" else len(english) - 1
+    row = len(rows) - 1 if row is None else row
     assert f"looks most at “{cols[int(heads[row].argmax())]}” ({heads[row].max():.2f})" in got["words"], where
     assert f"with probability {best[0]:.2f}" in got["words"], where
     return got, want
@@ -177,9 +182,9 @@ def check_swaps(root, values, looked):
         return next(kind for kind in values["kinds"] if word in kind)
 
     put(root, all=None, swap__5=kind("magazine").index("umbrella"))
-    compare(root, values, 0, translator.MOST, **looked, swapped={4: "an", 5: "umbrella"})
+    compare(root, values, 0, translator.MOST, **looked, swapped={5: "umbrella"})
     put(root, swap__0=kind(words[0]).index("my"), off=12)
-    swapped = {0: "my", 4: "an", 5: "umbrella"}
+    swapped = {0: "my", 5: "umbrella"}
     compare(root, values, 0, translator.MOST, **looked, swapped=swapped, off=12)
     put(root, off=0, swap__5=kind("magazine").index("book"))
     compare(root, values, 0, translator.MOST, **looked, swapped={0: "my", 5: "book"})

@@ -1,88 +1,5 @@
-// Glass: the released translator, run here. Behind tensors.js and glass_model.js, which compute, and opened.js.
-
-const PLACES = {
-  cross_attention: ["decoder", "cross-attention"],
-  self_attention: ["decoder", "self-attention of the decoder"],
-  attention: ["encoder", "self-attention of the encoder"],
-};
-const BLOCKS = {
-  embedding: "embeddings and positions",
-  attention: "self-attention",
-  self_attention: "self-attention",
-  cross_attention: "cross-attention",
-  feed_forward: "feed-forward network",
-};
-function name_of(path) {
-  const [side, , layer, part] = path.includes(".layers.") ? path.split(".") : [path.split(".")[0], "", "", "embedding"];
-  const words = BLOCKS[part] ?? `after add and norm ${part.slice(-1)}`;
-  return `${side}${layer ? ` layer ${layer}` : ""}: ${words}`;
-}
-const quoted = (word) => `“${word}”`;
-
-// The longest list of entries that two lists have in the same order, as pairs of places.
-function in_both(a, b) {
-  const most = range(a.length + 1).map(() => new Array(b.length + 1).fill(0));
-  for (let i = a.length - 1; i >= 0; i -= 1)
-    for (let j = b.length - 1; j >= 0; j -= 1)
-      most[i][j] = a[i] === b[j] ? 1 + most[i + 1][j + 1] : Math.max(most[i + 1][j], most[i][j + 1]);
-  const pairs = [];
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
-    if (a[i] === b[j]) pairs.push([i++, j++]);
-    else if (most[i + 1][j] >= most[i][j + 1]) i += 1;
-    else j += 1;
-  }
-  return pairs;
-}
-
-// A heat map of vectors, one row a position; `point(i, j)` is called when a number is touched. A row whose numbers stay
-// is not drawn again.
-function vector_map(point) {
-  const plot = h("svg", { class: "ex-plot ex-heat", role: "group" });
-  const rover = rove(plot, point);
-  const rows = [];
-  const mark = (i, j) =>
-    h("rect", {
-      ...{ x: 66 + 5 * j, y: 18 * i + 1, width: 4.6, height: 16, role: "img", tabindex: "-1" },
-      ...{ "data-i": i, "data-j": j },
-    });
-  function add_row(i, cols) {
-    const name = h("text", { x: 60, y: 18 * i + 13, "text-anchor": "end" });
-    const marks = range(cols).map((j) => mark(i, j));
-    const box = h("g", null, name, marks);
-    plot.append(box);
-    return { box, name, marks, key: "" };
-  }
-  return {
-    plot,
-    fill(label, words, x) {
-      const most = largest([[...x.data]]);
-      plot.setAttribute("viewBox", `0 0 ${70 + 5 * x.cols} ${18 * x.rows}`);
-      plot.setAttribute("aria-label", label);
-      for (const { box } of rows.splice(x.rows)) box.remove();
-      while (rows.length < x.rows) rows.push(add_row(rows.length, x.cols));
-      rows.forEach((row, i) => {
-        const key = [words[i], most, ...row_of(x, i)].join(" ");
-        if (key === row.key) return;
-        row.key = key;
-        row.name.textContent = words[i];
-        row_of(x, i).forEach((value, j) => {
-          const { tone, amount } = signed(value, most);
-          row.marks[j].setAttribute("class", `ex-${tone}`);
-          row.marks[j].style.setProperty("--a", amount.toFixed(3));
-          row.marks[j].setAttribute("aria-label", `${words[i]}, feature ${j}: ${num(value)}`);
-        });
-      });
-      rover.enter(0, 0);
-      return most;
-    },
-  };
-}
-
-// The words of a sentence, those that have others of their kind as menus; "a" becomes "an" where the next word asks.
-function with_swaps(words, swapped) {
-  const list = words.map((word, i) => swapped[i] ?? word);
-  return list.map((word, i) => (/^an?$/.test(word) ? (/^[aeiou]/.test(list[i + 1]) ? "an" : "a") : word));
-}
+// Glass: the released translator, run here. Behind what computes (tensors.js, glass_model.js), opened.js, and the parts
+// of the figure.
 
 // What stands in place of the picture once the model is there. Returns its element and what draws it.
 function open_glass(view, glass) {
@@ -99,10 +16,21 @@ function open_glass(view, glass) {
       word,
       h("rt", { lang: "en" }, /\p{L}/u.test(word) ? (meaning(word) ?? "") : ""),
     );
+  // Two texts, each with the words marked that the other has not.
+  const compared = (...texts) => {
+    const shared = in_both(...texts);
+    const marked = (side) => (k, i) => {
+      const props = shared.some((pair) => pair[side] === i) ? {} : { class: "ex-differs" };
+      return k === symbols.end ? [] : [chinese(words[k], props), " "];
+    };
+    return texts.map((tokens, side) => tokens.flatMap(marked(side)));
+  };
   const kind_of = (word) => view.get("kinds").find((kind) => kind.includes(word));
   const known = new Map(); // translations
   let now = null;
   let told = ""; // what is pointed at
+  let pointed = null; // the row of the map that is looked at, in place of the newest
+  let moving = false; // while a tour puts the figure into a state
 
   function switches() {
     const [off, head] = view.get("off") ? view.get("heads")[view.get("off") - 1].split(", head ") : [];
@@ -118,6 +46,8 @@ function open_glass(view, glass) {
     const english = with_swaps(sentences[view.get("sentence")], view.get("swapped"));
     const source = english.map(token);
     const chosen = switches();
+    const key = JSON.stringify([source, chosen, view.get("step")]);
+    if (key === now?.key) return now;
     const written = translate(source, chosen);
     const step = Math.min(view.get("step"), written.length - 1);
     const encoder = encode_source(glass, source, chosen);
@@ -126,7 +56,8 @@ function open_glass(view, glass) {
     const goals = written.slice(0, step + 1).map((k) => words[k]);
     const read = target.map((k) => words[k]);
     const all = { ...encoder.kept, ...decoder.kept };
-    return { english, chosen, written, step, goals, read, all, ...decoder, whole: translate(source, WHOLE) };
+    const whole = translate(source, WHOLE);
+    return { key, english, source, chosen, written, step, goals, read, all, ...decoder, whole };
   }
 
   const line = (name) => h("p", { class: "ex-line-of-words" }, h("span", { class: "ex-name" }, name), h("span"));
@@ -135,11 +66,18 @@ function open_glass(view, glass) {
   const map = matrix({
     name: "weights",
     corner: "query",
-    point(i, j) {
-      told = `${map_rows_words()[i]} → ${map_cols_words()[j]}: weight ${num(row_of(weights(), i)[j])}. `;
-      explain();
+    point(i, j, how) {
+      if (how === "focus" && i !== row_shown()) {
+        pointed = i;
+        draw_steps();
+      }
+      say_more(`${map_rows_words()[i]} → ${map_cols_words()[j]}: weight ${num(row_of(weights(), i)[j])}. `);
     },
   });
+  const say_more = (words) => {
+    told = words;
+    explain();
+  };
   map.table.classList.add("ex-dense");
   const bars = h("div", { class: "ex-top" });
   const side = h("div", { class: "ex-panel ex-side" }, h("p", { class: "ex-caption" }, "next word"), bars);
@@ -147,13 +85,16 @@ function open_glass(view, glass) {
   const heat = vector_map((i, j) => {
     const row = row_of(block().output, i);
     const where = `${block_words()[i]}, feature ${j}: ${num(row[j])}`;
-    told = `${where}; its vector has length ${num(Math.hypot(...row))}. `;
-    explain();
+    say_more(`${where}; its vector has length ${num(Math.hypot(...row))}. `);
   });
+  const steps = score_steps({ told: say_more });
 
   const side_of = () => PLACES[view.get("place")][0];
   const layer_name = () => `${side_of()}.layers.${view.get("layer")}.${view.get("place")}`;
-  const weights = () => now.all[layer_name()].heads[view.get("head")].weights;
+  const attention = () => now.all[layer_name()].heads[view.get("head")];
+  const weights = () => attention().weights;
+  const row_shown = () => pointed ?? map_rows_words().length - 1;
+  const hidden = (i, j) => view.get("place") === "self_attention" && now.chosen.causal && j > i;
   const map_rows_words = () => (side_of() === "encoder" ? now.english : now.goals);
   const map_cols_words = () => (view.get("place") === "self_attention" ? now.read : now.english);
   const paths = () => Object.keys(now.all).filter((path) => !/norm/.test(path) || now.all[path].output);
@@ -161,15 +102,16 @@ function open_glass(view, glass) {
   const block_words = () => (paths()[view.get("block")].startsWith("encoder") ? now.english : now.read);
 
   function explain() {
-    const { step, goals, probabilities, chosen, english: source } = now;
-    const row = side_of() === "encoder" ? source.length - 1 : step;
+    const { step, goals, probabilities, chosen } = now;
+    const row = row_shown();
     const best = largest_at(row_of(weights(), row));
     const p = row_of(probabilities, step)[token(goals[step])];
     const ends = goals[step] === glass.about.end;
     const what = ends ? "The next token ends the sentence" : `The next word is ${with_meaning(goals[step])}`;
     const head = `Layer ${view.get("layer")}, head ${view.get("head")} of the ${PLACES[view.get("place")][1]}`;
     const off = (chosen.off[layer_name()] ?? []).includes(view.get("head"));
-    const subject = side_of() === "encoder" ? `, at ${quoted(source[row])},` : "";
+    const at = map_rows_words()[row];
+    const subject = side_of() === "encoder" || pointed !== null ? `, at ${quoted(at)},` : "";
     view.say(
       h("span", { class: "ex-digits" }, told),
       `${what}, with probability ${num(p)}. ${head}${subject} looks most at ${quoted(map_cols_words()[best])} `,
@@ -207,24 +149,38 @@ function open_glass(view, glass) {
   function draw_translations() {
     const { whole: right, written, chosen } = now;
     const same = JSON.stringify(chosen) === JSON.stringify(WHOLE);
-    const shared = in_both(right, written);
-    const mark = (list, side) =>
-      list.flatMap((k, i) =>
-        k === symbols.end
-          ? []
-          : [chinese(words[k], shared.some((pair) => pair[side] === i) ? {} : { class: "ex-differs" }), " "],
-      );
-    fill_line(whole, ...mark(right, 0));
-    fill_line(changed, ...(same ? ["nothing is left out"] : mark(written, 1)));
+    const [before, after] = compared(right, written);
+    fill_line(whole, ...before);
+    fill_line(changed, ...(same ? ["nothing is left out"] : after));
     view.root.dataset.whole = right.map((k) => words[k]).join(" ");
     view.root.dataset.changed = written.map((k) => words[k]).join(" ");
   }
 
+  function draw_steps() {
+    const row = row_shown();
+    const word = map_rows_words()[row];
+    const query = side_of() === "encoder" ? quoted(word) : `the step that predicts ${with_meaning(word)}`;
+    steps.box.hidden = !view.get("scores");
+    if (steps.box.hidden) return;
+    const keys = map_cols_words();
+    steps.fill({
+      title: `From score to weight, for ${query}: exp is taken of the score less the largest, and divided by the sum of its column. Click on a row of the map for another query.`,
+      ...{ keys, row, head: attention(), hidden: keys.map((_, j) => hidden(row, j)) },
+      root: now.chosen.scale ? attention().query.cols : null,
+      causal: view.get("place") === "self_attention" && now.chosen.causal,
+    });
+  }
+
   function draw() {
+    if (moving) return;
     told = "";
+    pointed = null;
     now = compute();
-    const { step, goals, probabilities, chosen, written } = now;
-    const hidden = (i, j) => view.get("place") === "self_attention" && chosen.causal && j > i;
+    draw_all();
+  }
+
+  function draw_all() {
+    const { step, goals, probabilities, written } = now;
     draw_english();
     fill_line(far, ...goals.flatMap((word, i) => [chinese(word, i === step ? { class: "ex-next" } : {}), " "]), "?");
     const [rows, cols] = [map_rows_words(), map_cols_words()];
@@ -260,6 +216,12 @@ function open_glass(view, glass) {
     draw_translations();
     for (const [button, over] of ends) button.setAttribute("aria-disabled", String(over(step, written.length - 1)));
     view.root.dataset.step = step;
+    draw_steps();
+    beams.draw([now.source, now.chosen], (width) => ({
+      search: write_beam(glass, now.source, { ...symbols, width, switches: now.chosen }),
+      ...{ tokens: written, score: score_text(glass, now.source, written, { ...symbols, switches: now.chosen }) },
+    }));
+    tour.draw();
     explain();
   }
 
@@ -276,9 +238,33 @@ function open_glass(view, glass) {
     return `${name_of(path)}, head ${head}`;
   };
   now = compute();
+  const beams = beam_part(view, {
+    name: ({ token: k }) => (k === symbols.end ? "end" : words[k]),
+    meaning: ({ token: k }) => (/\p{L}/u.test(words[k]) ? (meaning(words[k]) ?? "") : ""),
+    read: (tokens) => tokens.map((k) => words[k]).join(""),
+    ...{ compared, told: say_more },
+  });
+  const texts = h("div", null, whole, changed);
+  const parts = { map: map.box, next: side, steps: steps.box, texts, tree: beams.lit };
+  const tour = tour_part(view, {
+    parts,
+    apply(state, at) {
+      moving = true;
+      for (const [name, value] of Object.entries(state)) view.set(name, value);
+      moving = false;
+      now = compute();
+      told = "";
+      pointed = at ?? null;
+      draw_all();
+    },
+  });
+  view.watch("tour", () => (view.get("stop") ? view.set("stop", 0) : tour.show()));
+  view.watch("stop", () => tour.show());
+  new ResizeObserver(() => view.get("tree") && draw()).observe(beams.box);
   const box = h(
     "div",
     { class: "ex-glass" },
+    tour.box,
     controls(
       menu(view, { name: "sentence", label: "sentence", options: sentences.map((text, k) => [k, text.join(" ")]) }),
       action("another", "draw another", another),
@@ -297,6 +283,8 @@ function open_glass(view, glass) {
     ),
     h("div", { class: "ex-flow ex-mapflow" }, map.box, side),
     view.readout,
+    controls(toggle(view, { name: "scores", label: "how the scores become weights" })),
+    steps.box,
     h("p", { class: "ex-part" }, "Take parts out"),
     controls(
       menu(view, {
@@ -309,8 +297,8 @@ function open_glass(view, glass) {
       toggle(view, { name: "norm", label: "with norms" }),
       toggle(view, { name: "scale", label: "with scale" }),
     ),
-    whole,
-    changed,
+    texts,
+    beams.box,
     h("p", { class: "ex-part" }, "Look into a block"),
     controls(menu(view, { name: "block", label: "block", options: paths().map((path, k) => [k, name_of(path)]) })),
     scale,
@@ -347,7 +335,7 @@ function render({ model, el }) {
     view.set("swapped", {});
     view.set("step", 0);
   });
-  view.watch("sentence swapped step place layer head block off causal positions norm scale", draw);
+  view.watch("sentence swapped step place layer head block off causal positions norm scale scores tree width", draw);
   view.show(still);
   view.say("The model’s own weights on one sentence. Point at a cell for its number.");
   return view.done;

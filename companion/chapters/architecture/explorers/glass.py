@@ -7,6 +7,7 @@ import torch
 
 from companion import interpret, tasks
 from companion.chapters.architecture import translator
+from companion.chapters.architecture.tours import TOURS
 from companion.explorers.base import Choice, ModelExplorer, Numbers, Switch, Title, Whole, Words
 from companion.tasks import lexicon
 from companion.transformer import Transformer
@@ -18,7 +19,7 @@ DRAWN = 40
 
 def _sentences() -> list[tasks.Pair]:
     unseen = translator.sentences()[1]
-    return [unseen[k] for k in (*SHOWN, *sorted(set(range(DRAWN)) - {*SHOWN}))]
+    return [unseen[k] for k in [*SHOWN, *sorted(set(range(DRAWN)) - {*SHOWN})][:DRAWN]]
 
 
 def _gloss() -> dict[str, str]:
@@ -68,7 +69,10 @@ class Glass(ModelExplorer):
     one of its static files, in a notebook from the kernel.
     """
 
-    _js = ("tensors.js", "glass_model.js", "opened.js", "glass.js")
+    _js = (
+        *("tensors.js", "glass_model.js", "opened.js"),
+        *("glass_parts.js", "glass_steps.js", "glass_tree.js", "glass_tour.js", "glass.js"),
+    )
     _weights = translator.WEIGHTS
 
     sentences = Words(fixed=True)
@@ -76,6 +80,7 @@ class Glass(ModelExplorer):
     gloss = Numbers(words=True, fixed=True)
     heads = Words(fixed=True)
     kinds = Numbers(words=True, fixed=True)
+    tours = Numbers(words=True, fixed=True)
     sentence = Whole(0, 0, DRAWN - 1, help="which of the unseen sentences")
     swapped = Swaps({}, words=True, help="other words in it, by their places: ``{5: 'novel'}``")
     step = Whole(9, 0, translator.MOST, help="how many words have been generated")
@@ -88,6 +93,11 @@ class Glass(ModelExplorer):
     positions = Switch(True, help="whether positions are added to the embeddings")
     norm = Switch(True, help="whether the residual sums are normalised")
     scale = Switch(True, help="whether scores are divided by the root of ``d_k``")
+    scores = Switch(False, help="whether the way from scores to weights is shown")
+    tree = Switch(False, help="whether beam search is shown, as a tree")
+    width = Whole(2, 1, 4, help="how many beginnings beam search keeps")
+    tour = Whole(0, 0, len(TOURS), help="which tour; 0 for none. Its stops put the other traits into their states")
+    stop = Whole(0, 0, 3, help="which stop of the tour")
     label = Title("The Glass Transformer: English to Chinese")
 
     def __init__(self, **traits: object) -> None:
@@ -99,6 +109,7 @@ class Glass(ModelExplorer):
             still=_still(model, pairs[0], about["words"]),
             gloss=_gloss(),
             kinds=_kinds(),
+            tours=TOURS,
             heads=[f"{name}, head {head}" for name, layer in attention.items() for head in range(layer.n_heads)],
             **traits,
         )

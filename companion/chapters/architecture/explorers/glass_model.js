@@ -106,29 +106,46 @@ function write_greedily(model, source, { start, end, most, switches = WHOLE }) {
   return target.slice(1);
 }
 
-// Beam search with the length penalty of Wu et al. (2016), as companion.generate.beam. The best texts, the best first.
-function write_beam(model, source, { start, end, most, width, alpha = 0.6, switches = WHOLE }) {
+const length_penalty = (length, alpha = 0.6) => ((5 + length) / 6) ** alpha;
+
+// What beam search ranks a text by: its log-probability over its length penalty.
+function score_text(model, source, tokens, { start, switches = WHOLE }) {
   const memory = encode_source(model, source, switches).output;
-  const penalty = (length) => ((5 + length) / 6) ** alpha;
+  const { probabilities } = decode_target(model, [start, ...tokens.slice(0, -1)], memory, switches);
+  const logs = tokens.map((token, i) => Math.log(row_of(probabilities, i)[token]));
+  return logs.reduce((a, b) => a + b, 0) / length_penalty(tokens.length);
+}
+
+// Beam search with the length penalty of Wu et al. (2016), as companion.generate.beam. `done` has the best texts, the
+// best first; `steps` for each length the candidates, the best first, each with the text that it goes on from.
+function write_beam(model, source, { start, end, most, width, switches = WHOLE }) {
+  const memory = encode_source(model, source, switches).output;
   const done = [];
+  const steps = [];
+  /** @type {any[]} */
   let alive = [{ tokens: [], log_probability: 0 }];
   for (let length = 1; length <= most && alive.length; length += 1) {
-    const next = alive.flatMap(({ tokens, log_probability }) => {
-      const { probabilities } = decode_target(model, [start, ...tokens], memory, switches);
-      return Array.from(row_of(probabilities, tokens.length), (p, token) => ({
-        tokens: [...tokens, token],
-        log_probability: log_probability + Math.log(p),
+    const next = alive.flatMap((parent) => {
+      const { probabilities } = decode_target(model, [start, ...parent.tokens], memory, switches);
+      return Array.from(row_of(probabilities, length - 1), (p, token) => ({
+        ...{ parent, token, p },
+        log_probability: parent.log_probability + Math.log(p),
       }));
     });
     const best = next.sort((a, b) => b.log_probability - a.log_probability).slice(0, 2 * width);
-    const over = ({ tokens }) => tokens[tokens.length - 1] === end;
-    for (const text of best)
-      if (over(text) || length === most) done.push({ ...text, score: text.log_probability / penalty(length) });
-    done.sort((a, b) => b.score - a.score);
-    done.splice(width);
-    alive = best.filter((text) => !over(text)).slice(0, width);
-    const hope = alive.length ? alive[0].log_probability / penalty(most) : -Infinity;
+    const texts = best.map((text) => ({
+      ...text,
+      tokens: [...text.parent.tokens, text.token],
+      score: text.token === end || length === most ? text.log_probability / length_penalty(length) : null,
+      kept: false,
+    }));
+    steps.push(texts);
+    done.push(...texts.filter(({ score }) => score !== null));
+    done.sort((a, b) => b.score - a.score).splice(width);
+    alive = texts.filter(({ score }) => score === null).slice(0, width);
+    for (const text of alive) text.kept = true;
+    const hope = alive.length ? alive[0].log_probability / length_penalty(most) : -Infinity;
     if (done.length === width && done[width - 1].score >= hope) break;
   }
-  return done;
+  return { done, steps };
 }

@@ -1,0 +1,40 @@
+// Tours: each stop puts the figure into a state, says what to look for, and outlines the part that it speaks of.
+
+// `parts` are the elements that a stop may outline, `apply(state, at)` puts the figure into a state.
+function tour_part(view, { parts, apply }) {
+  const tours = view.get("tours");
+  const text = h("p", { class: "ex-tourtext", "aria-live": "polite" });
+  const stops = () => tours[view.get("tour") - 1]?.stops ?? [];
+  const stop = () => stops()[Math.min(view.get("stop"), stops().length - 1)];
+  const go = (to) => to >= 0 && to < stops().length && view.set("stop", to);
+  const buttons = {
+    back: action("tour-back", "back in the tour", () => go(view.get("stop") - 1)),
+    next: action("tour-next", "next in the tour", () => go(view.get("stop") + 1)),
+    again: action("tour-again", "show this again", () => show()),
+  };
+  const said = h("div", { class: "ex-tourbox" }, text, controls(buttons.back, buttons.next, buttons.again));
+  const options = ["none", ...tours.map(({ title }) => title)].map((title, k) => [k, title]);
+  const box = h("div", { class: "ex-tour" }, controls(menu(view, { name: "tour", label: "tour", options })), said);
+  const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+  function show() {
+    if (!stop()) return draw();
+    apply(stop().state, stop().at);
+    parts[stop().light].scrollIntoView?.({ block: "nearest" });
+  }
+  // After every change: is what is shown still what the stop speaks of?
+  function draw() {
+    const here = stop();
+    said.hidden = !here;
+    for (const part of Object.values(parts)) part.classList.remove("ex-lit");
+    if (!here) return;
+    const at = stops().indexOf(here);
+    const left = Object.entries(here.state).some(([name, value]) => !same(view.get(name), value));
+    text.textContent = left ? "You have left the tour." : `${at + 1} of ${stops().length}. ${here.text}`;
+    if (!left) parts[here.light].classList.add("ex-lit");
+    buttons.again.hidden = !left;
+    buttons.back.setAttribute("aria-disabled", String(at === 0));
+    buttons.next.setAttribute("aria-disabled", String(at === stops().length - 1));
+  }
+  return { box, draw, show };
+}
