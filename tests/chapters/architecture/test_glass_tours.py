@@ -1,5 +1,6 @@
 """What the tours of the Glass Transformer say of their states, computed by PyTorch and found in their texts."""
 
+import re
 from functools import cache, cached_property
 from types import SimpleNamespace
 
@@ -193,7 +194,11 @@ STOPS = [(number, k) for number, tour in enumerate(TOURS) for k in range(len(tou
 
 @pytest.mark.parametrize(("number", "k"), STOPS)
 def test_what_a_stop_says_is_what_pytorch_gives_in_its_state(number, k):
-    SAID[number][k](Seen(TOURS[number]["stops"][k]))
+    see = Seen(TOURS[number]["stops"][k])
+    SAID[number][k](see)
+    shown = ["".join(see.written), "".join(see.whole), *(word for word, _ in see.likeliest(6))]
+    for word in re.findall(r"[\u4e00-\u9fff]+", see.text):
+        assert any(word in text for text in shown), f"{word} is not to be seen"
 
 
 @pytest.mark.parametrize("width", [2, 3, 4])
