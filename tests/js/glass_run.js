@@ -3,7 +3,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { loadGlass } from "./load.js";
 
-const { read_safetensors, glass_model, WHOLE, encode_source, decode_target, write_greedily, write_beam, score_text } = loadGlass();
+const { read_safetensors, glass_model, WHOLE, encode_source, decode_target, write_greedily, write_beam, score_text } =
+  loadGlass();
 const [weights, questions, answers] = process.argv.slice(2);
 const bytes = readFileSync(weights);
 const model = glass_model(read_safetensors(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)));

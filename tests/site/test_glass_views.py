@@ -187,6 +187,9 @@ def test_the_tree_runs_across_where_there_is_room_and_down_where_there_is_none(f
     for width in "1234":
         put(root, width=width, norm=width == "1", scores=True)
         assert tab.evaluate(WIDE)
+        assert root.evaluate(
+            "(r) => [...r.querySelectorAll('.ex-scroll')].every((n) => n.scrollWidth <= n.clientWidth + 1)"
+        )
         assert root.evaluate("(r) => r.querySelector('.ex-tree').getBoundingClientRect().right <= window.innerWidth")
 
 
@@ -222,7 +225,8 @@ TOUR = """(root) => ({
   lit: [...root.querySelectorAll(".ex-lit")].map((part) => [part.className, part.checkVisibility()]),
   inside: [...root.querySelectorAll(".ex-lit")].map((part) => {
     const { top, bottom } = part.getBoundingClientRect();
-    return top < window.innerHeight && bottom > root.querySelector(".ex-tourbox").getBoundingClientRect().bottom;
+    const box = root.querySelector(".ex-tourbox").getBoundingClientRect();
+    return box.top >= 0 && box.bottom <= window.innerHeight && top < window.innerHeight && bottom > box.bottom;
   }),
 })"""
 
