@@ -4,11 +4,10 @@ import re
 
 import pytest
 import torch
-from torch.testing import assert_close
 
 from companion import pictures
 from companion.attention import attention, attention_weights
-from companion.chapters.attention.pictures import flow, scale
+from companion.chapters.attention.pictures import flow
 from companion.masks import and_masks, causal, padding
 from tests.tools.layout import read
 
@@ -73,22 +72,3 @@ def test_in_every_use_each_query_asks_the_keys_that_it_may():
         found[int(panel)].append((round((across - 28 - first) / 68), round((float(end) - 64 - 224 * panel - 28) / 68)))
     pairs = [(i, j) for i in range(3) for j in range(3)]
     assert found == [pairs, [(i, j) for i, j in pairs if causal(3)[i, j]], pairs[:6]]
-
-
-@pytest.mark.parametrize("d_k", [scale.D_K, 16])
-def test_the_softmax_freezes_as_much_as_the_picture_says(d_k):
-    places = torch.special.ndtri(torch.tensor([0.1, 0.3, 0.5, 0.7, 0.9], dtype=torch.float64))
-    texts = said(pictures.scale_freezes_softmax(d_k=d_k).wide)
-    gradients = []
-    for scores in (places * d_k**0.5, places):
-        scores.requires_grad_()
-        weights = scores.softmax(-1)
-        (slope,) = torch.autograd.grad(weights.max(), scores)
-        gradients.append(slope.max().item())
-        assert [f"{weight:.3f}" for weight in weights.tolist()] == [
-            text for text in texts if re.fullmatch(r"[01]\.\d{3}", text)
-        ][6 * (len(gradients) - 1) :][:5]
-        assert f"{gradients[-1]:.3f}" in texts
-    assert f"spread √{d_k} = {d_k**0.5:g}" in texts
-    assert gradients[1] > 2 * gradients[0]
-    assert_close(torch.tensor(gradients[1]), torch.tensor(0.25), atol=1e-3, rtol=0)
