@@ -54,7 +54,7 @@ def check_rotary_steps(root, values):
         assert f"query at {at_query} key at {at_key} distance {at_query - at_key}" in told
         rates = [number(x) for x in re.findall(r"ω = (\S+)", told)]
         assert rates == pytest.approx([10000 ** (-i / 4) for i in range(4)])
-        words = [number(x) for x in re.findall(r"product (\S+)", told)][:pairs]
+        words = [number(x) for x in re.findall(r"q·k (\S+)", told)][:pairs]
         assert words == pytest.approx(products.tolist(), abs=5.1e-3)
         assert seen.said == f"Step {step + 1} of 9. {spoken(values['sentences'][step])}"
         for i, dial in enumerate(dials):

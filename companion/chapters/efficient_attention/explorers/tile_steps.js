@@ -58,7 +58,7 @@ function render({ model, el }) {
       })),
       line(sy(m), "ex-uniform", { opacity: start ? 0 : 1 }),
       text(WIDE, sy(m) + 4, "m", "end", "ex-strong", start ? 0 : 1),
-      ...range(n).map((k) => text(x(k), 124, num(scores[k], 1), "middle", "")),
+      ...range(n).map((k) => text(x(k), 124, short(scores[k]), "middle", "ex-figures")),
       text(0, 150, end ? "weights e^(s − m) / ℓ" : "terms e^(s − m)", "start", "ex-said"),
       text(WIDE, 150, kept("sum ℓ", total), "end", "ex-strong"),
       line(ty(1), "ex-grid"),

@@ -79,7 +79,7 @@ function render({ model, el }) {
         arrow("ex-of-query", place, q.angle, q.long / most, opacity),
         arrow("ex-of-key", place, k.angle, k.long / most, opacity),
         text(x, y + r + 18, `ω = ${short(rate(i), false, 3)}`, "middle", "", opacity),
-        text(x, y + r + 34, `product ${num(product)}`, "middle", "ex-said", opacity),
+        text(x, y + r + 34, `q·k ${num(product)}`, "middle", "ex-said", opacity),
       ];
     });
     const marker = (who, name, y) => ({
