@@ -29,12 +29,15 @@ export function loadExplorers(...names) {
   return compileFunction(`${read("companion/explorers/shared.js")}\nreturn { ${names.join(", ")} };`)();
 }
 
-/** Run the arithmetic and one model that runs in the browser, and give all that they define. */
-function loadModel(path) {
-  const source = ["companion/explorers/tensors.js", path].map(read).join("\n");
+/** Run scripts of one figure, and give all that they define. */
+function loadFigure(...paths) {
+  const source = paths.map(read).join("\n");
   const defined = [...source.matchAll(/^(?:const|function) (\w+)/gm)].map(([, name]) => name);
   return compileFunction(`${source}\nreturn { ${defined.join(", ")} };`)();
 }
 
+const loadModel = (path) => loadFigure("companion/explorers/tensors.js", path);
 export const loadGlass = () => loadModel("companion/chapters/architecture/explorers/glass_model.js");
 export const loadGpt = () => loadModel("companion/chapters/training/explorers/gpt_model.js");
+export const loadTraining = () =>
+  loadFigure(...["parts", "engine", "worker"].map((name) => `companion/chapters/attention/explorers/train_${name}.js`));

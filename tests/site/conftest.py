@@ -279,3 +279,38 @@ def resize() -> Callable[[object, int, int], None]:
         page.evaluate("() => Promise.allSettled(document.getAnimations().map((one) => one.finished))")
 
     return set_size
+
+
+@pytest.fixture
+def alone(browser: object, tmp_path: Path) -> Iterator[Callable[..., tuple[object, object, list[str]]]]:
+    """Lay a figure out as on the site, open it from ``file://``, and note what is loaded: tab, figure, file names.
+
+    ``change`` takes the script of the figure and gives another; what else is named goes to the browser's context.
+    """
+    contexts = []
+
+    def open_page(
+        explorer: object, change: Callable[[str], str] = lambda script: script, **options: object
+    ) -> tuple[object, object, list[str]]:
+        state = json.loads(json.dumps(explorer.get_state()))
+        key, script, place = static_explorers.figure({"state": state}, "0")
+        (tmp_path / "light").mkdir(exist_ok=True)
+        (tmp_path / "light" / "mount.js").write_text(static_explorers.MOUNT.read_text("utf8"), "utf8")
+        (tmp_path / "light" / f"{key}.js").write_text(change(script), "utf8")
+        weights.write(tmp_path)
+        tags = "".join(f'<script defer src="light/{name}.js"></script>' for name in ("mount", key))
+        page = tmp_path / "page.html"
+        head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title>'
+        page.write_text(f'{head}<meta name="viewport" content="width=device-width">{tags}{place}', "utf8")
+        contexts.append(browser.new_context(viewport={"width": 390, "height": 844}, **options))
+        tab = contexts[-1].new_page()
+        loaded = []
+        tab.on("request", lambda request: loaded.append(request.url.rpartition("/")[2]))
+        tab.goto(page.as_uri())
+        tab.wait_for_selector(".light-widget[data-ready=yes]")
+        tab.evaluate((ROOT / "tests" / "site" / "tools.js").read_text("utf8"))
+        return tab, tab.query_selector(".light-widget"), loaded
+
+    yield open_page
+    for context in contexts:
+        context.close()
