@@ -72,8 +72,8 @@ def main() -> int:
     scratch = ROOT / "_build" / f"experiments-{arguments.chapter}.json"
     with one_thread():
         rows = run_all(arguments.chapter, plans[arguments.chapter], scratch, stored)
-    path = save(arguments.folder, arguments.chapter, "scripts/experiments.py", rows)
-    scratch.unlink()
+        path = save(arguments.folder, arguments.chapter, "scripts/experiments.py", rows)
+    scratch.unlink(missing_ok=True)
     print(f"Written: {path}")
     return 0
 

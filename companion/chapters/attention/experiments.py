@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from companion.chapters.attention import small_translator
 from companion.measure import Experiment
 
 SYMBOLS, PAIRS, CLASSES, FEATURES = 32, 16, 8, 64
@@ -74,12 +75,41 @@ def lookup_accuracy(seed: int, d_k: int, factor: str, rate: float, steps: int = 
         return 100 * (logits(*given).argmax(dim=-1) == wanted).double().mean().item()
 
 
+def translator_words_wrong(seed: int, **recipe: bool | float) -> float:
+    """Train the small translator, and count the wrong words of 2,248, given the right words before each."""
+    run = small_translator.trained(seed, small_translator.Recipe(**recipe))
+    return float(small_translator.words_wrong(run.model))
+
+
+def translator_sentences_right(seed: int, **recipe: bool | float) -> float:
+    """Train the small translator, and count the sentences of 300 that it generates without a mistake."""
+    run = small_translator.trained(seed, small_translator.Recipe(**recipe))
+    return float(small_translator.sentences_right(run.model))
+
+
 UNSCALED = {"factor": "1", "rate": 0.001}
-EXPERIMENTS = [
-    Experiment("lookup", "% right", lookup_accuracy, {"d_k": d_k, "factor": factor, "rate": rate}, statistic="min")
-    for d_k, factor, rate in product((64, 512), FACTORS, (0.001, 0.003, 0.01, 0.03, 0.1))
-] + [
-    Experiment("lookup-longer", "% right", lookup_accuracy, {"d_k": d_k, **UNSCALED, "steps": steps}, statistic="min")
-    for d_k, steps in ((64, 4000), (512, 12000))
+AS_ON_THE_PAGE = {"scale": True, "causal": True, "warmup": False, "rate": 0.005}
+RECIPES = [AS_ON_THE_PAGE | change for change in ({}, {"scale": False}, {"causal": False}, {"warmup": True})] + [
+    AS_ON_THE_PAGE | {"rate": rate, "warmup": warmup} for rate in (0.002, 0.01, 0.02) for warmup in (False, True)
 ]
-"""Two thousand steps of each factor and rate, and more steps at one rate without a scale."""
+EXPERIMENTS = (
+    [
+        Experiment("lookup", "% right", lookup_accuracy, {"d_k": d_k, "factor": factor, "rate": rate}, statistic="min")
+        for d_k, factor, rate in product((64, 512), FACTORS, (0.001, 0.003, 0.01, 0.03, 0.1))
+    ]
+    + [
+        Experiment(
+            "lookup-longer", "% right", lookup_accuracy, {"d_k": d_k, **UNSCALED, "steps": steps}, statistic="min"
+        )
+        for d_k, steps in ((64, 4000), (512, 12000))
+    ]
+    + [
+        Experiment(name, unit, run, recipe, statistic="median", seeds=(1, 2, 3))
+        for recipe in RECIPES
+        for name, unit, run in (
+            ("translator words wrong", "words", translator_words_wrong),
+            ("translator sentences right", "sentences", translator_sentences_right),
+        )
+    ]
+)
+"""Two thousand steps of each factor and rate, more steps at one rate without a scale; the translator's switches."""
