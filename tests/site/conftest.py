@@ -224,34 +224,6 @@ def page(contexts: Callable[[str], tuple[object, Watch]]) -> Iterator[object]:
     watch.check(where)
 
 
-@pytest.fixture
-def alone(browser: object, tmp_path: Path) -> Iterator[Callable[[object], tuple[object, object, list[str]]]]:
-    """Lay a figure out as on the site, open it from ``file://``, and note what is loaded: tab, figure, file names."""
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-
-    def open_page(explorer: object) -> tuple[object, object, list[str]]:
-        state = json.loads(json.dumps(explorer.get_state()))
-        key, script, place = static_explorers.figure({"state": state}, "0")
-        (tmp_path / "light").mkdir()
-        (tmp_path / "light" / "mount.js").write_text(static_explorers.MOUNT.read_text("utf8"), "utf8")
-        (tmp_path / "light" / f"{key}.js").write_text(script, "utf8")
-        weights.write(tmp_path)
-        tags = "".join(f'<script defer src="light/{name}.js"></script>' for name in ("mount", key))
-        page = tmp_path / "page.html"
-        head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title>'
-        page.write_text(f'{head}<meta name="viewport" content="width=device-width">{tags}{place}', "utf8")
-        tab = context.new_page()
-        loaded = []
-        tab.on("request", lambda request: loaded.append(request.url.rpartition("/")[2]))
-        tab.goto(page.as_uri())
-        tab.wait_for_selector(".light-widget[data-ready=yes]")
-        tab.evaluate(TOOLS)
-        return tab, tab.query_selector(".light-widget"), loaded
-
-    yield open_page
-    context.close()
-
-
 @pytest.fixture(scope="session")
 def settle() -> Callable[[object], None]:
     """Wait until a page is loaded and has mounted its explorers."""
@@ -308,7 +280,7 @@ def alone(browser: object, tmp_path: Path) -> Iterator[Callable[..., tuple[objec
         tab.on("request", lambda request: loaded.append(request.url.rpartition("/")[2]))
         tab.goto(page.as_uri())
         tab.wait_for_selector(".light-widget[data-ready=yes]")
-        tab.evaluate((ROOT / "tests" / "site" / "tools.js").read_text("utf8"))
+        tab.evaluate(TOOLS)
         return tab, tab.query_selector(".light-widget"), loaded
 
     yield open_page
