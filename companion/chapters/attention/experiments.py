@@ -76,13 +76,29 @@ def lookup_accuracy(seed: int, d_k: int, factor: str, rate: float, steps: int = 
 
 
 def translator_words_wrong(seed: int, **recipe: bool | float) -> float:
-    """Train the small translator, and count the wrong words of 2,248, given the right words before each."""
+    """Train the small translator, and count the wrong words of 2,248, given the right words before each.
+
+    Args:
+        seed: of first parameters and batches.
+        **recipe: of ``small_translator.Recipe``.
+
+    Returns:
+        The number of wrong words.
+    """
     run = small_translator.trained(seed, small_translator.Recipe(**recipe))
     return float(small_translator.words_wrong(run.model))
 
 
 def translator_sentences_right(seed: int, **recipe: bool | float) -> float:
-    """Train the small translator, and count the sentences of 300 that it generates without a mistake."""
+    """Train the small translator, and count the sentences of 300 that it generates without a mistake.
+
+    Args:
+        seed: of first parameters and batches.
+        **recipe: of ``small_translator.Recipe``.
+
+    Returns:
+        The number of right sentences.
+    """
     run = small_translator.trained(seed, small_translator.Recipe(**recipe))
     return float(small_translator.sentences_right(run.model))
 

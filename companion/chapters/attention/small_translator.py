@@ -71,7 +71,14 @@ def data() -> Data:
 
 
 def encode(pairs: Sequence[tasks.Pair]) -> tuple[Int[Tensor, "n s"], Int[Tensor, "n t"], Int[Tensor, "n t"]]:
-    """Encode sentence pairs, as :func:`data` does: the English, the French shown and the French wanted."""
+    """Encode sentence pairs, as :func:`data` does: the English, the French shown and the French wanted.
+
+    Args:
+        pairs: English and French words.
+
+    Returns:
+        Numbers of words ``(n, s)``, ``(n, t)`` and ``(n, t)``, 0 for padding.
+    """
     return _encode(pairs, data().english, data().french)
 
 
@@ -84,7 +91,15 @@ def _encode(pairs: Sequence[tasks.Pair], english: list[str], french: list[str]) 
 
 
 def uniform(first: int, count: int) -> Float[Tensor, " n"]:
-    """Give draws from ``first`` on, between 0 and 1: always the same, of the integer hash lowbias32."""
+    """Give draws from ``first`` on, between 0 and 1: always the same, of the integer hash lowbias32.
+
+    Args:
+        first: number of the first draw.
+        count: of draws.
+
+    Returns:
+        The draws ``(count,)``.
+    """
     a = torch.arange(first + 1, first + count + 1)
     for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
         a = ((a ^ (a >> shift)) * factor) & 0xFFFFFFFF
@@ -92,7 +107,15 @@ def uniform(first: int, count: int) -> Float[Tensor, " n"]:
 
 
 def normal(first: int, count: int) -> Float[Tensor, " n"]:
-    """Give standard normal numbers, each of two draws (Box and Muller)."""
+    """Give standard normal numbers, each of two draws (Box and Muller).
+
+    Args:
+        first: number of the first draw.
+        count: of normal numbers.
+
+    Returns:
+        The numbers ``(count,)``.
+    """
     u = uniform(first, 2 * count)
     return (-2 * u[::2].log()).sqrt() * (2 * math.pi * u[1::2]).cos()
 
@@ -126,7 +149,15 @@ class Translator(nn.Module):
     def forward(
         self, source: Int[Tensor, "n s"], shown: Int[Tensor, "n t"]
     ) -> tuple[Float[Tensor, "n t words"], Float[Tensor, "n t s"]]:
-        """Score each next French word; also give the weights of the cross-attention."""
+        """Score each next French word; also give the weights of the cross-attention.
+
+        Args:
+            source: English words ``(n, s)``, 0 for padding.
+            shown: French words so far ``(n, t)``, after the start mark.
+
+        Returns:
+            Scores ``(n, t, words)`` and weights ``(n, t, s)``.
+        """
         scale = WIDTH**-0.5 if self.recipe.scale else 1.0
         x = self.english(source) + self.position_en.weight[: source.shape[1]]
         y = self.french(shown) + self.position_fr.weight[: shown.shape[1]]
@@ -168,7 +199,16 @@ class Run:
 
 @cache
 def trained(seed: int, recipe: Recipe, steps: int = STEPS) -> Run:
-    """Train a translator."""
+    """Train a translator.
+
+    Args:
+        seed: of first parameters and batches.
+        recipe: the switches.
+        steps: of Adam.
+
+    Returns:
+        The run, with its model.
+    """
     run = Run(seed, recipe)
     for _ in range(steps):
         run.step()
@@ -184,7 +224,15 @@ def words_wrong(model: Translator) -> int:
 
 @torch.no_grad()
 def generate(model: Translator, source: Int[Tensor, "n s"]) -> Int[Tensor, "n t"]:
-    """Translate by the largest score at each step, from the start mark and what the model itself has generated."""
+    """Translate by the largest score at each step, from the start mark and what the model itself has generated.
+
+    Args:
+        model: the translator.
+        source: English words ``(n, s)``.
+
+    Returns:
+        French words ``(n, t)``, with whatever follows the end mark.
+    """
     start = data().french.index(tasks.START)
     found = torch.full((len(source), 1), start)
     for _ in range(LONGEST):
@@ -200,7 +248,15 @@ def sentences_right(model: Translator) -> int:
 
 @torch.no_grad()
 def look(model: Translator, pair: tasks.Pair) -> dict[str, Any]:
-    """Give the cross-attention of one sentence, given its translation, and what the model itself generates for it."""
+    """Give the cross-attention of one sentence, given its translation, and what the model itself generates for it.
+
+    Args:
+        model: the translator.
+        pair: English and French words.
+
+    Returns:
+        ``weights``, a row for each French word and the end mark; ``says``, the words generated.
+    """
     source, shown, _ = encode([pair])
     shown = F.pad(shown, (0, LONGEST - shown.shape[1]))  # padded as in training, which counts without a causal mask
     weights = model(source, shown)[1][0, : len(pair[1]) + 1]
