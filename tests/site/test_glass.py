@@ -73,13 +73,12 @@ def test_the_keyboard_alone_opens_steps_and_leaves_a_part_out(figure):
     tab.keyboard.press("Enter")
     tab.wait_for_selector(".ex-glass")
     focus = "() => document.activeElement.dataset.trait"
-    assert tab.evaluate(focus) == "sentence"
     before = root.evaluate(SHOWN)
-    passed = []
-    while tab.evaluate(focus) != "back":
+    passed = [tab.evaluate(focus)]
+    while passed[-1] != "back":
         tab.keyboard.press("Tab")
         passed.append(tab.evaluate(focus))
-    assert passed[:2] == ["another", "swap-0"]
+    assert passed[:4] == ["tour", "sentence", "another", "swap-0"]
     tab.keyboard.press("Enter")
     assert int(root.evaluate(SHOWN)["step"]) == int(before["step"]) - 1
     while tab.evaluate(focus) != "norm":
