@@ -138,14 +138,16 @@ class CostMeter(TorchDispatchMode):
 _FRESH = {torch.ops.aten.lift_fresh, torch.ops.aten.lift}
 _READS = {torch.ops.aten.index, torch.ops.aten.index_select, torch.ops.aten.gather, torch.ops.aten.embedding}
 _WRITES = {torch.ops.aten.index_put_, torch.ops.aten.index_add_, torch.ops.aten.index_copy_, torch.ops.aten.scatter_}
-_VECTORS = {torch.ops.aten.mv, torch.ops.aten.addmv, torch.ops.aten.dot, torch.ops.aten.vdot}
+_VECTORS = {"mv", "addmv", "dot", "vdot"}
+_PRODUCTS = {packet.__name__: formula for packet, formula in flop_registry.items() if packet.__name__ not in _VECTORS}
+_PRODUCTS["addbmm"] = _PRODUCTS["baddbmm"]  # torch counts none of it; it has the same factors
 
 
 def _work(func: Callable[..., object], args: tuple, kwargs: dict, result: object, tensors: list[Tensor]) -> int:
     """Count multiplications of a product of matrices, what an index touches, and entries of anything else."""
     packet = func._overloadpacket
-    if packet in flop_registry and packet not in _VECTORS:
-        return flop_registry[packet](*args, **kwargs, out_val=result) // 2
+    if formula := _PRODUCTS.get(packet.__name__.removesuffix("_")):  # in place, as `addmm_`, it is the same product
+        return formula(*args, **kwargs, out_val=result) // 2
     if packet in _READS:
         tensors = tree_leaves(result)
     elif packet in _WRITES:

@@ -40,6 +40,20 @@ def test_the_meter_counts_what_is_made_held_and_multiplied():
     assert spent_by(lambda: x.index_put_((rows,), y[:2, :3])).work == 6
 
 
+def test_a_product_counts_the_same_in_every_dress():
+    """Closed form: (5, 3) by (3, 7), once or in a batch of two, whatever is added and wherever it is written."""
+    x, y, z = torch.ones(5, 3), torch.ones(3, 7), torch.ones(5, 7)
+    xs, ys, zs = (a.expand(2, *a.shape) for a in (x, y, z))
+    one = (x.mm, lambda y: z.addmm(x, y), lambda y: z.clone().addmm_(x, y), lambda y: torch.mm(x, y, out=z))
+    two = (xs.bmm, lambda ys: zs.baddbmm(xs, ys), lambda ys: zs.clone().baddbmm_(xs, ys))
+    for product, copied in zip(one, (0, 0, 35, 0), strict=True):
+        assert spent_by(product, y).work == 105 + copied
+    for product, copied in zip(two, (0, 0, 70), strict=True):
+        assert spent_by(product, ys).work == 210 + copied
+    for product, copied in ((z.addbmm, 0), (lambda *of: z.clone().addbmm_(*of, alpha=2), 35)):
+        assert spent_by(product, xs, ys).work == 210 + copied
+
+
 def test_what_is_let_go_is_not_held():
     def one_by_one():
         for _ in range(10):
