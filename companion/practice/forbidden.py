@@ -18,6 +18,12 @@ SOFTMAX = (
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu,
 )
 """The operators behind every softmax and log-softmax of torch on the CPU, that of its attention included."""
+ATTENTION = (
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward,
+    torch.ops.aten._native_multi_head_attention,
+)
+"""The operators that compute a whole attention on the CPU. No limit of cost sees what happens within one."""
 AUTOGRAD = (torch.autograd,)
 """Every use of autograd: an operator that runs within its backward pass, or while forward derivatives are taken."""
 

@@ -7,7 +7,7 @@ import torch
 
 from companion.efficient import tiled_attention
 from companion.practice import inputs
-from tests.tools.practice import BY_NAME
+from tests.tools.practice import BY_NAME, one_line, refused
 
 TILES = list(itertools.product((1, 3, 11), (1, 4, 11)))
 FOLD, CAUSAL, BACKWARD = (BY_NAME[f"tiles-{name}"].reference for name in ("fold", "causal", "backward"))
@@ -72,3 +72,32 @@ def test_folding_in_tiles_is_folding_in_their_union():
     for mine, theirs in zip(twice, once, strict=True):
         torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-12)
     assert once[1][2] == 0
+
+
+def padded(*tensors, width):
+    return (torch.nn.functional.pad(x, (0, width - x.shape[1]))[None, None] for x in tensors)
+
+
+def causal_by_one_kernel(query, key, value, rows, cols):
+    d_k, d_v = query.shape[1], value.shape[1]
+    given = padded(query, key, value, width=max(d_k, d_v))
+    output, lse = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(*given, 0.0, True, scale=d_k**-0.5)
+    return output[0, 0, :, :d_v], lse.flatten().to(query.dtype)
+
+
+def backward_by_one_kernel(query, key, value, output, lse, d_output, rows, cols):
+    d_k, d_v = query.shape[1], value.shape[1]
+    given = *padded(d_output, query, key, value, output, width=max(d_k, d_v)), lse[None, None]
+    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+    grads = kernel(*given, 0.0, True, scale=d_k**-0.5)
+    return tuple(grad[0, 0, :, :d] for grad, d in zip(grads, (d_k, d_k, d_v), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "function"), [("tiles-causal", causal_by_one_kernel), ("tiles-backward", backward_by_one_kernel)]
+)
+def test_torch_s_own_attention_is_refused(name, function):
+    """It would cost next to nothing, since the check does not see into one kernel."""
+    error = refused(BY_NAME[name], function)
+    assert "calls `scaled_dot_product_flash_attention_for_cpu" in one_line(error)
+    assert error.mistake is None

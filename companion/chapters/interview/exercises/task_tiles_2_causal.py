@@ -8,6 +8,7 @@ from torch import Tensor
 from companion.chapters.interview.exercises.task_tiles_1_fold import _fold, _start
 from companion.practice.budget import Budget
 from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.forbidden import ATTENTION
 from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
@@ -90,6 +91,7 @@ CAUSAL = Exercise(
     cases=_causal_cases,
     returns=("output", "lse"),
     budget=_causal_budget,
+    forbidden=ATTENTION,
     tested="tiles of all proportions, last tiles that are smaller, scores far apart, memory and work, both dtypes",
     hints=(
         "Two loops: tiles of queries outside, tiles of keys inside. Which keys does the last query of a tile see? No "

@@ -9,7 +9,7 @@ from companion.chapters.interview.exercises.task_tiles_1_fold import FOLD
 from companion.chapters.interview.exercises.task_tiles_2_causal import CAUSAL, LONG, _causal, _three, _tiles
 from companion.practice.budget import Budget
 from companion.practice.definition import Case, Edit, Exercise, Mistake
-from companion.practice.forbidden import AUTOGRAD
+from companion.practice.forbidden import ATTENTION, AUTOGRAD
 from companion.practice.random_inputs import RandomInputs
 from companion.practice.task import Task
 
@@ -92,7 +92,7 @@ BACKWARD = Exercise(
     cases=_cases,
     returns=("d_query", "d_key", "d_value"),
     budget=_budget,
-    forbidden=AUTOGRAD,
+    forbidden=AUTOGRAD + ATTENTION,
     tested="tiles of all proportions, last tiles that are smaller, large gradients, memory and work, both dtypes",
     hints=(
         "The weights were not kept. Which of the given tensors lets you compute those of one tile, without looking at "
