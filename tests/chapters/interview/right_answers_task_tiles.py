@@ -116,8 +116,102 @@ def backward_by_einsum(query, key, value, output, lse, d_output, rows, cols):
     return torch.cat(parts), d_k, d_v
 
 
+def lean_causal(reach):
+    """Make an answer that works in place; of a row of tiles up to `stop` it takes the keys up to `reach(stop, t)`."""
+
+    def answer(query, key, value, rows, cols):
+        t, d_k = query.shape
+        output, lse = torch.empty_like(value), query.new_empty(t)
+        for start in range(0, t, rows):
+            q = query[start : start + rows] / math.sqrt(d_k)
+            stop = start + len(q)
+            top = q.new_full((len(q), 1), -math.inf)
+            total, part = torch.zeros_like(top), q.new_zeros(len(q), value.shape[1])
+            for first in range(0, reach(stop, t), cols):
+                scores = q @ key[first : first + cols].mT
+                if first + cols > start + 1:
+                    hidden = torch.ones(scores.shape, dtype=torch.bool).triu_(start - first + 1)
+                    scores.masked_fill_(hidden, -math.inf)
+                new = torch.maximum(top, scores.amax(1, keepdim=True))
+                shrink, powers = (top - new).exp_(), scores.sub_(new).exp_()
+                total.mul_(shrink).add_(powers.sum(1, keepdim=True))
+                part.mul_(shrink).addmm_(powers, value[first : first + cols])
+                top = new
+            output[start:stop], lse[start:stop] = part / total, (top + total.log())[:, 0]
+        return output, lse
+
+    return answer
+
+
+def lean_backward(reach):
+    """The same for the backward pass, with all five products in place."""
+
+    def answer(query, key, value, output, lse, d_output, rows, cols):
+        t, scale = len(query), query.shape[1] ** -0.5
+        d_query, d_key, d_value = (torch.zeros_like(x) for x in (query, key, value))
+        mean = torch.linalg.vecdot(output, d_output)[:, None]
+        for start in range(0, t, rows):
+            r = slice(start, min(start + rows, t))
+            for first in range(0, reach(r.stop, t), cols):
+                c = slice(first, first + cols)
+                weights = torch.addmm(-lse[r, None], query[r], key[c].mT, alpha=scale)
+                if first + cols > start + 1:
+                    hidden = torch.ones(weights.shape, dtype=torch.bool).triu_(start - first + 1)
+                    weights.masked_fill_(hidden, -math.inf)
+                d_value[c].addmm_(weights.exp_().mT, d_output[r])
+                weights.mul_(torch.addmm(-mean[r], d_output[r], value[c].mT))
+                d_query[r].addmm_(weights, key[c], alpha=scale)
+                d_key[c].addmm_(weights.mT, query[r], alpha=scale)
+        return d_query, d_key, d_value
+
+    return answer
+
+
+def one_row_of_tiles(answer):
+    """Make tiles as wide as the text."""
+    return lambda *given: answer(*given[:-1], len(given[0]))
+
+
+def scores_of_all_later_queries(query, key, value, rows, cols):
+    """One tile of keys after the other, and all queries that see some of it at once."""
+    t, d_k = query.shape
+    top = query.new_full((t, 1), -math.inf)
+    total, output = torch.zeros_like(top), torch.zeros_like(value)
+    for first in range(0, t, cols):
+        k, v = key[first : first + cols], value[first : first + cols]
+        scores = (query[first:] @ k.mT).mul_(d_k**-0.5)
+        scores.masked_fill_(torch.ones_like(scores, dtype=torch.bool).triu_(1), -math.inf)
+        new = torch.maximum(top[first:], scores.amax(1, keepdim=True))
+        shrink, powers = (top[first:] - new).exp_(), scores.sub_(new).exp_()
+        total[first:].mul_(shrink).add_(powers.sum(1, keepdim=True))
+        output[first:].mul_(shrink).addmm_(powers, v)
+        top[first:] = new
+    return output / total, (top + total.log())[:, 0]
+
+
+def needed(stop, t):
+    return stop
+
+
+def one_more(stop, t):
+    """Begin a tile behind the last query too, where one begins right there."""
+    return min(stop + 1, t)
+
+
+def all_of_them(stop, t):
+    return t
+
+
 ALTERNATIVES = {
     "tiles-fold": (fold_by_logarithms, fold_row_by_row),
-    "tiles-causal": (causal_in_place, causal_diagonal_apart),
-    "tiles-backward": (backward_keys_outside, backward_by_einsum),
+    "tiles-causal": (causal_in_place, causal_diagonal_apart, lean_causal(needed)),
+    "tiles-backward": (backward_keys_outside, backward_by_einsum, lean_backward(needed)),
 }
+AS_WRITTEN = [
+    ("tiles-causal", "all-pairs", lean_causal(all_of_them)),
+    ("tiles-causal", "all-pairs", lean_causal(one_more)),
+    ("tiles-causal", "all-pairs", one_row_of_tiles(lean_causal(needed))),
+    ("tiles-backward", "all-pairs", lean_backward(all_of_them)),
+    ("tiles-backward", "all-pairs", lean_backward(one_more)),
+    ("tiles-backward", "all-pairs", one_row_of_tiles(lean_backward(needed))),
+]

@@ -1,5 +1,6 @@
 """Attention in tiles in stages: the hand examples, the package's tiled attention, autograd, and any tiling."""
 
+import dataclasses
 import itertools
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 
 from companion.efficient import tiled_attention
 from companion.practice import inputs
+from tests.chapters.interview import right_answers_task_tiles as answers
 from tests.tools.practice import BY_NAME, one_line, refused
 
 TILES = list(itertools.product((1, 3, 11), (1, 4, 11)))
@@ -101,3 +103,23 @@ def test_torch_s_own_attention_is_refused(name, function):
     error = refused(BY_NAME[name], function)
     assert "calls `scaled_dot_product_flash_attention_for_cpu" in one_line(error)
     assert error.mistake is None
+
+
+ONE_MORE_CAUSAL, ONE_MORE_BACKWARD = answers.lean_causal(answers.one_more), answers.lean_backward(answers.one_more)
+ROW_BACKWARD = answers.one_row_of_tiles(answers.lean_backward(answers.needed))
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "heads", "words"),
+    [
+        ("tiles-causal", ONE_MORE_CAUSAL, "wide", "it does"),
+        ("tiles-causal", answers.scores_of_all_later_queries, "narrow", "at its peak it holds"),
+        ("tiles-backward", ONE_MORE_BACKWARD, "wide", "it does"),
+        ("tiles-backward", ROW_BACKWARD, "narrow", "at its peak it holds"),
+    ],
+)
+def test_one_tile_too_many_and_scores_of_many_at_once_cost_too_much(name, function, heads, words):
+    """However little else they cost: these answers work in place."""
+    cases = [case for case in BY_NAME[name].cases() if case.note.startswith(f"{heads} heads")]
+    text = one_line(refused(dataclasses.replace(BY_NAME[name], cases=lambda: cases), function))
+    assert f"cost too much: {words}" in text

@@ -64,19 +64,21 @@ def _cases() -> list[Case]:
         Case(given(*_three(draw, 5, 4, 3, F32), 8, 8), "one tile"),
         Case(given(*_three(draw, 8, 4, 3, F64, 60.0), 3, 3), "scores in the thousands"),
         Case(given(*_three(draw, 7, 2, 3, F64), 3, 2, 1e3), "large gradients"),
-        Case(given(*_three(draw, LONG, 8, 8, F64), 16, 8), "a long text: memory and work are counted"),
+        Case(given(*_three(draw, 128, 128, 128, F64), 64, 64), "wide heads: a tile too many shows in the work"),
+        Case(given(*_three(draw, 256, 1, 1, F64), 16, 16), "narrow heads: a tile too many shows in the memory"),
+        Case(given(*_three(draw, 192, 8, 8, F64), 16, 8), "a long text: memory and work are counted"),
     ]
 
 
 def _budget(
     query: Tensor, key: Tensor, value: Tensor, output: Tensor, lse: Tensor, d_output: Tensor, rows: int, cols: int
 ) -> Budget:
-    """Allow the results three times, some tiles at once, and 1.5 times the work of the tiles that are needed."""
-    t, width = len(query), query.shape[1] + value.shape[1]
+    """Allow the gradients three times and some tiles at once, and the work of the tiles, as in the forward pass."""
+    t, d_k, d_v = len(query), query.shape[1], value.shape[1]
     if t < LONG:
         return Budget()
-    held = 3 * t * (width + query.shape[1]) + 12 * rows * (cols + width)
-    return Budget(held=held, work=int(1.1 * _tiles(t, rows, cols) * rows * cols * (3 * width + 24)))
+    held = 3 * t * (2 * d_k + d_v) + 12 * rows * (cols + d_k + d_v)
+    return Budget(held=held, work=int(1.15 * _tiles(t, rows, cols) * rows * cols * (3 * d_k + 2 * d_v + 24)))
 
 
 MEAN = "(output * d_output).sum(dim=-1, keepdim=True)"
@@ -108,7 +110,7 @@ BACKWARD = Exercise(
             Edit("range(0, r.stop, cols)", "range(0, len(key), cols)"),
             "The numbers are right, and they cost too much. Either you compute tiles in which no query sees a "
             "key, half of all, or you hold the weights of more than a tile at once.",
-            also=(_whole,),
+            also=(_whole, Edit("range(0, r.stop, cols)", "range(0, min(r.stop + 1, len(key)), cols)")),
         ),
         Mistake(
             "average-of-the-tile",
