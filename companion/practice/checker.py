@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from companion.practice import errors
@@ -20,7 +19,7 @@ from companion.practice.budget import NO_BUDGET, NO_COST, Cost, CostMeter, over_
 from companion.practice.compare import TOLERANCE, difference, not_zero
 from companion.practice.definition import Case, Exercise, Mistake
 from companion.practice.forbidden import CallWatcher
-from companion.practice.trial import Refusal, Unanswered
+from companion.practice.trial import Changed, Refusal, Unanswered, same
 from companion.practice.unchanged import is_unchanged
 
 
@@ -221,23 +220,16 @@ def _run(exercise: Exercise, function: Callable[..., object], case: Case) -> Out
             value = exercise.results(function, arguments)
     except Unanswered as stub:
         return Outcome(value=stub.value)
+    except Changed as changed:
+        return Outcome(value=(), changed=changed.name)
     except Refusal as refusal:
         return Outcome(refusal=str(refusal))
     except Exception as error:
         return Outcome(error=error)
     for name, before, after in zip(exercise.parameters, case.arguments, arguments, strict=True):
-        if not _unchanged(before, after):
+        if not same(before, after):
             return Outcome(value=value, changed=name)
     return Outcome(value=value, cost=meter.cost, excess=watcher.complaint or over_budget(meter.cost, allowed))
-
-
-def _unchanged(before: object, after: object) -> bool:
-    if isinstance(before, Tensor) and isinstance(after, Tensor):
-        same = before.shape == after.shape and before.dtype == after.dtype
-        return same and torch.equal(before.nan_to_num(nan=0.5), after.detach().nan_to_num(nan=0.5))
-    if isinstance(before, tuple | list) and isinstance(after, tuple | list):
-        return len(before) == len(after) and all(_unchanged(*pair) for pair in zip(before, after, strict=True))
-    return type(before) is type(after) and before == after
 
 
 def _problem(exercise: Exercise, outcome: Outcome, want: object) -> str | None:

@@ -24,6 +24,48 @@ class Refusal(Exception):
     """What the answer returned cannot be used, or breaks a rule of the statement; the message says so to the reader."""
 
 
+class Changed(Exception):
+    """The answer wrote into an argument that its caller still needs; ``name`` says which."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+def untouched(**pairs: tuple[object, object]) -> None:
+    """See that an answer left alone what a trial handed over as copies.
+
+    Args:
+        **pairs: for each argument, by its name, what was given and the copy after the call.
+
+    Raises:
+        Changed: the two differ.
+    """
+    for name, pair in pairs.items():
+        if not same(*pair):
+            raise Changed(name)
+
+
+def same(before: object, after: object) -> bool:
+    """Say whether an argument is as it was.
+
+    Args:
+        before: what was given; tensors within tuples and lists count as well.
+        after: the same after the call.
+
+    Returns:
+        Whether no shape, dtype or entry differs; NaN is like NaN.
+    """
+    if isinstance(before, Tensor) and isinstance(after, Tensor):
+        if before.shape != after.shape or before.dtype != after.dtype:
+            return False
+        after = after.detach()
+        return torch.equal(before, after) or torch.equal(before.nan_to_num(nan=0.5), after.nan_to_num(nan=0.5))
+    if isinstance(before, tuple | list) and isinstance(after, tuple | list):
+        return len(before) == len(after) and all(same(*pair) for pair in zip(before, after, strict=True))
+    return type(before) is type(after) and before == after
+
+
 def answering(function: Callable[..., object]) -> Callable[..., object]:
     """Make the function that ends a trial when the answer returns nothing.
 

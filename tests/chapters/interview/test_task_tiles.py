@@ -123,3 +123,41 @@ def test_one_tile_too_many_and_scores_of_many_at_once_cost_too_much(name, functi
     cases = [case for case in BY_NAME[name].cases() if case.note.startswith(f"{heads} heads")]
     text = one_line(refused(dataclasses.replace(BY_NAME[name], cases=lambda: cases), function))
     assert f"cost too much: {words}" in text
+
+
+def old_sums_lost_in_a_tie(state, scores, value):
+    made, tie = FOLD(state, scores, value), scores.amax(1, keepdim=True) == state[0]
+    start = torch.full_like(state[0], -torch.inf), *(torch.zeros_like(x) for x in state[1:])
+    alone = FOLD(start, scores, value)
+    return tuple(torch.where(tie & (state[1] > 0), one, both) for one, both in zip(alone, made, strict=True))
+
+
+def zero_for_no_key(state, scores, value):
+    made = FOLD(state, scores, value)
+    return tuple(torch.where(made[0] == 0, old, new) for old, new in zip(state, made, strict=True))
+
+
+@pytest.mark.parametrize("function", [old_sums_lost_in_a_tie, zero_for_no_key])
+def test_equal_scores_of_0_are_folded_as_others_are(function):
+    error = refused(BY_NAME["tiles-fold"], function)
+    assert "(equal scores of 0)" in one_line(error)
+
+
+def into_the_state(state, scores, value):
+    made = FOLD(state, scores, value)
+    for old, new in zip(state, made, strict=True):
+        old.copy_(new)
+    return made
+
+
+def into_the_scores(state, scores, value):
+    made = FOLD(state, scores, value)
+    scores.sub_(made[0]).exp_()
+    return made
+
+
+@pytest.mark.parametrize(("function", "name"), [(into_the_state, "state"), (into_the_scores, "scores")])
+def test_a_fold_that_writes_into_what_it_is_given_is_refused(function, name):
+    error = refused(BY_NAME["tiles-fold"], function)
+    assert error.case == 1
+    assert f"Your code changed its argument `{name}` in place" in one_line(error)

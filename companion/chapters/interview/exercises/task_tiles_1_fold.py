@@ -7,7 +7,7 @@ from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
-from companion.practice.trial import several, tensor
+from companion.practice.trial import several, tensor, untouched
 
 F32, F64 = torch.float32, torch.float64
 Answer = Callable[..., object]
@@ -32,7 +32,9 @@ def _fold_trial(answer: Answer, scores: Tensor, value: Tensor, sizes: tuple[int,
     """Fold in tile after tile; compare the three results after each."""
     state, found = _start(scores, len(scores), value.shape[1]), []
     for part, values in zip(scores.split(sizes, dim=1), value.split(sizes), strict=True):
-        made = several(answer(tuple(x.clone() for x in state), part.clone(), values.clone()), "top", "total", "output")
+        given = tuple(x.clone() for x in state), part.clone(), values.clone()
+        made = several(answer(*given), "top", "total", "output")
+        untouched(state=(state, given[0]), scores=(part, given[1]), value=(values, given[2]))
         state = tuple(tensor(x, *old.shape) for x, old in zip(made, state, strict=True))
         found += state
     return tuple(found)
@@ -63,7 +65,8 @@ def _fold_cases() -> list[Case]:
         Case(by_hand, "the example"),
         Case(tiles(3, 2, 4), "one tile"),
         Case(tiles(4, 3, 2, 5, 1, dtype=F32), "tiles of several sizes"),
-        Case((low - 2e3, values, sizes), "scores far below 0"),
+        Case((low - 2e4, values, sizes), "scores far below 0"),
+        Case((torch.zeros(2, 4, dtype=F64), draw.normal(4, 2), (2, 2)), "equal scores of 0"),
         Case(rising, "scores that rise to 2400"),
         Case((low, values * 1e3, sizes), "large scores and values"),
         Case((_hiding(one, (1, slice(2, 5))), *one_rest), "a row without a key in a later tile: -inf"),
@@ -131,6 +134,12 @@ FOLD = Exercise(
             "no-shift",
             Edit("new.masked_fill(new == -torch.inf, 0.0)", "torch.zeros_like(new)"),
             "You take the powers of the scores as they are. They are taken relative to the largest score so far.",
+        ),
+        Mistake(
+            "shift-bounded",
+            Edit("new.masked_fill(new == -torch.inf, 0.0)", "new.clamp(min=-1e4)"),
+            "You bound what is subtracted from below, and the powers of a row whose scores are smaller are all 0. Only "
+            "-inf needs another number.",
         ),
         Mistake(
             "divided",

@@ -50,7 +50,8 @@ def _causal_cases() -> list[Case]:
     draw = RandomInputs(172)
     one = torch.ones(2, 1)
     by_hand = one, torch.tensor([[0.0], [math.log(3)]]), torch.tensor([[0.0], [4.0]]), 1, 1
-    falling = torch.ones(9, 1, dtype=F64), -300 * torch.arange(9.0, dtype=F64)[:, None], draw.normal(9, 2), 3, 2
+    falling = -2e4 - 300 * torch.arange(9.0, dtype=F64)[:, None]
+    falling = torch.ones(9, 1, dtype=F64), falling, draw.normal(9, 2), 3, 2
     return [
         Case(by_hand, "the example"),
         Case((*_three(draw, 1, 3, 2, F64), 4, 4), "one position"),
@@ -60,7 +61,8 @@ def _causal_cases() -> list[Case]:
         Case((*_three(draw, 5, 4, 3, F32), 8, 8), "one tile"),
         Case((*_three(draw, 8, 3, 2, F64), 8, 1), "all queries at once, key by key"),
         Case((*_three(draw, 8, 4, 3, F64, 60.0), 3, 3), "scores in the thousands"),
-        Case(falling, "scores that fall to -2400"),
+        Case((*_three(draw, 5, 3, 2, F64), 4, 1), "a last tile of queries with room for keys behind the end"),
+        Case(falling, "scores far below 0"),
         Case((*_three(draw, 128, 128, 128, F64), 64, 64), "wide heads: a tile too many shows in the work"),
         Case((*_three(draw, 256, 1, 1, F64), 16, 16), "narrow heads: a tile too many shows in the memory"),
         Case((*_three(draw, 192, 8, 8, F32), 16, 8), "a long text: memory and work are counted"),
@@ -127,6 +129,17 @@ CAUSAL = Exercise(
             "open",
             Edit("scores.masked_fill(later, -torch.inf)", "scores"),
             "Your queries see later keys of the tiles on the diagonal.",
+        ),
+        Mistake(
+            "hidden-by-a-number",
+            Edit("later, -torch.inf", "later, -1e4"),
+            "You hide scores by a finite number, and scores far below 0 can be smaller than it. Use -inf.",
+        ),
+        Mistake(
+            "past-the-end",
+            Edit("range(0, stop, cols)", "range(0, start + rows, cols)"),
+            "Your last tile of queries is smaller, and its loop over keys goes on behind the end of the text. Stop at "
+            "the last query that there is.",
         ),
         Mistake(
             "itself-hidden",

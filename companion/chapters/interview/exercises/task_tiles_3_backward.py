@@ -55,6 +55,8 @@ def _cases() -> list[Case]:
     ones, key = torch.ones(2, 1, dtype=F64), torch.tensor([[1.0], [3.0]], dtype=F64).log()
     by_hand = ones, key, torch.tensor([[0.0], [4.0]], dtype=F64)
     by_hand = *by_hand, *_causal(*by_hand, 1, 1), ones, 1, 1
+    falling = -2e4 - 300 * torch.arange(9.0, dtype=F64)[:, None]
+    falling = torch.ones(9, 1, dtype=F64), falling, draw.normal(9, 2)
     return [
         Case(by_hand, "the example"),
         Case(given(*_three(draw, 1, 3, 2, F64), 4, 4), "one position"),
@@ -63,6 +65,7 @@ def _cases() -> list[Case]:
         Case(given(*_three(draw, 7, 3, 4, F64), 4, 3), "last tiles that are smaller"),
         Case(given(*_three(draw, 5, 4, 3, F32), 8, 8), "one tile"),
         Case(given(*_three(draw, 8, 4, 3, F64, 60.0), 3, 3), "scores in the thousands"),
+        Case(given(*falling, 3, 2), "scores far below 0"),
         Case(given(*_three(draw, 7, 2, 3, F64), 3, 2, 1e3), "large gradients"),
         Case(given(*_three(draw, 128, 128, 128, F64), 64, 64), "wide heads: a tile too many shows in the work"),
         Case(given(*_three(draw, 256, 1, 1, F64), 16, 16), "narrow heads: a tile too many shows in the memory"),
@@ -139,6 +142,15 @@ BACKWARD = Exercise(
             "open",
             Edit(".masked_fill(later, 0.0)", ""),
             "Pairs that the forward pass hid take part in your gradients.",
+        ),
+        Mistake(
+            "hidden-by-a-number",
+            Edit(
+                "(scores - lse[r, None]).exp().masked_fill(later, 0.0)",
+                "(scores.masked_fill(later, -1e4) - lse[r, None]).exp()",
+            ),
+            "You hide scores by a finite number, and scores far below 0 can be smaller than it. Use -inf, or set the "
+            "weights to 0.",
         ),
         Mistake(
             "no-scale",
