@@ -82,6 +82,20 @@ def layer_by_masks(x, logits, w_up, w_down, k, capacity):
     return torch.einsum("tec,ecd->td", combine, made)
 
 
+def layer_token_by_token(x, logits, w_up, w_down, k, capacity):
+    """A loop over tokens and their kept choices, each with its expert's weights picked by number."""
+    chosen, weights = choice_by_sorting(logits, k)
+    places, rows = places_by_counting(chosen, len(w_up), capacity), []
+    for i in range(len(x)):
+        y = torch.zeros_like(x[i])
+        for j in range(k):
+            if places[i, j] >= 0:
+                e = int(chosen[i, j])
+                y = y + weights[i, j] * (torch.relu(x[i] @ w_up[e]) @ w_down[e])
+        rows.append(y)
+    return torch.stack(rows)
+
+
 def balance_by_bincount(logits, k):
     n = logits.size(1)
     chosen = torch.argsort(logits, descending=True)[:, :k]
@@ -101,6 +115,6 @@ def balance_by_a_loop(logits, k):
 ALTERNATIVES = {
     "experts-choice": (choice_by_sorting, choice_one_by_one),
     "experts-places": (places_by_counting, places_by_pairs, places_by_sorting),
-    "experts-layer": (layer_expert_by_expert, layer_by_masks),
+    "experts-layer": (layer_expert_by_expert, layer_by_masks, layer_token_by_token),
     "experts-balance": (balance_by_bincount, balance_by_a_loop),
 }

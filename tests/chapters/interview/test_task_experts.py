@@ -5,7 +5,7 @@ import torch
 
 from companion.experts import MixtureOfExperts, balance_loss, route, within_capacity
 from companion.practice import inputs
-from tests.tools.practice import BY_NAME
+from tests.tools.practice import BY_NAME, one_line, refused
 
 CHOICE, PLACES, LAYER, BALANCE = (
     BY_NAME[f"experts-{name}"].reference for name in ("choice", "places", "layer", "balance")
@@ -22,7 +22,7 @@ def result(name):
 
 def test_the_hand_examples_are_the_first_cases():
     """Closed form: the numbers that the statements work out."""
-    chosen, weights = result("experts-choice")
+    chosen, weights, _ = result("experts-choice")
     assert chosen.tolist() == [[1, 2]]
     assert weights.tolist() == [pytest.approx([4 / 7, 3 / 7])]
     assert result("experts-places").tolist() == [[0, 1], [1, -1], [0, -1]]
@@ -73,3 +73,56 @@ def test_even_shares_give_a_loss_of_one_and_a_collapsed_router_gives_the_number_
     assert BALANCE(even, 1).item() == pytest.approx(1)
     collapsed = torch.tensor([50.0, 0.0, 0.0, 0.0], dtype=torch.float64).expand(6, -1)
     assert BALANCE(collapsed, 1).item() == pytest.approx(4)
+
+
+def places_in_bfloat16(chosen, n_experts, capacity):
+    order = chosen.T.flatten()
+    ours = torch.nn.functional.one_hot(order, n_experts).bfloat16()
+    before = (ours.cumsum(0) - ours).gather(1, order[:, None]).long()
+    return torch.where(before < capacity, before, -1).view(chosen.T.shape).T
+
+
+def choice_of_bounded_logits(logits, k):
+    return CHOICE(logits.clamp(min=-1e4), k)
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "note"),
+    [
+        ("experts-places", places_in_bfloat16, "hundreds of choices of one expert"),
+        ("experts-choice", choice_of_bounded_logits, "logits far below 0"),
+    ],
+)
+def test_numbers_beyond_what_an_answer_can_tell_apart_are_among_the_cases(name, function, note):
+    assert f"({note})" in one_line(refused(BY_NAME[name], function))
+
+
+def slots_for_weights_above_0(x, logits, w_up, w_down, k, capacity):
+    """Let choices of weight 0 queue for an expert that there is not."""
+    chosen, weights = CHOICE(logits, k)
+    places = PLACES(torch.where(weights > 0, chosen, len(w_up)), len(w_up) + 1, capacity)
+    kept = torch.zeros_like(logits).scatter(1, chosen, weights * (places >= 0))
+    return torch.einsum("te,etd->td", kept, torch.relu(x @ w_up) @ w_down)
+
+
+def test_a_choice_of_weight_0_takes_a_slot():
+    error = refused(BY_NAME["experts-layer"], slots_for_weights_above_0)
+    assert "(a choice of weight 0, which takes a slot)" in one_line(error)
+
+
+def into_the_logits(reference):
+    """Answer rightly, and switch off the first expert of the caller's logits behind the back of autograd."""
+
+    def answer(*given):
+        made = reference(*given)
+        logits = next(x for x in given if x.ndim == 2 and x.shape[1] > 1)
+        logits.detach()[:, 0] = -torch.inf
+        return made
+
+    return answer
+
+
+@pytest.mark.parametrize("name", ["experts-choice", "experts-layer", "experts-balance"])
+def test_an_answer_that_writes_into_the_logits_is_refused(name):
+    error = refused(BY_NAME[name], into_the_logits(BY_NAME[name].reference))
+    assert "Your code changed its argument `logits` in place" in one_line(error)

@@ -1,17 +1,30 @@
 """First stage of a mixture-of-experts layer: ``experts-choice``, which experts a token uses and with which weights."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
+from companion.practice.trial import gradients, several, tensor, untouched
 
 F32, F64 = torch.float32, torch.float64
+Answer = Callable[..., object]
 
 
 def _choice(logits: Tensor, k: int) -> tuple[Tensor, Tensor]:
     top, chosen = logits.topk(k, dim=-1)
     return chosen, top.softmax(dim=-1)
+
+
+def _choice_trial(answer: Answer, logits: Tensor, k: int) -> tuple[object, ...]:
+    """Compare both results, and the gradient through the weights."""
+    leaf = logits.clone().requires_grad_()
+    chosen, weights = several(answer(leaf, k), "chosen", "weights")
+    weights = tensor(weights, len(logits), k)
+    untouched(logits=(logits, leaf))
+    return chosen, weights.detach(), *gradients(weights, [leaf])
 
 
 def _choice_cases() -> list[Case]:
@@ -26,7 +39,7 @@ def _choice_cases() -> list[Case]:
         Case((draw.normal(3, 3), 3), "all experts"),
         Case((draw.normal(4, 4), 3), "as many tokens as experts"),
         Case((draw.normal(6, 5, scale=1e3), 2), "logits in the thousands"),
-        Case((draw.normal(6, 5) - 3e3, 3), "logits far below 0"),
+        Case((draw.normal(6, 5) - 3e4, 3), "logits far below 0"),
         Case((off, 3), "experts that are switched off: -inf"),
         Case((draw.normal(40, 16, dtype=F32), 4), "many experts"),
     ]
@@ -42,8 +55,9 @@ CHOICE = Exercise(
     minutes=8,
     reference=_choice,
     cases=_choice_cases,
-    returns=("chosen", "weights"),
-    tested="one expert and all, logits in the thousands and far below 0, experts switched off, both dtypes",
+    trial=_choice_trial,
+    returns=("chosen", "weights", "gradient of the logits"),
+    tested="one expert and all, gradients, logits in the thousands and far below 0, experts switched off, both dtypes",
     hints=(
         "Which function of PyTorch gives the k largest entries of each row, in order, and where they stand?",
         "Dividing the probabilities of the chosen experts by their sum cancels the sum over all experts.",
@@ -59,6 +73,11 @@ CHOICE = Exercise(
             "softmax-twice",
             Edit("top.softmax(dim=-1)", "logits.softmax(dim=-1).gather(-1, chosen).softmax(dim=-1)"),
             "You take a softmax of probabilities. They are to be divided by their sum.",
+        ),
+        Mistake(
+            "weights-detached",
+            Edit("top.softmax(dim=-1)", "top.detach().softmax(dim=-1)"),
+            "The weights are right, and no gradient reaches the logits: they are cut off.",
         ),
         Mistake(
             "least-probable",

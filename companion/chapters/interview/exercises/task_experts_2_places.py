@@ -26,6 +26,7 @@ def _places_cases() -> list[Case]:
         return draw.normal(t, n_experts).topk(k, dim=-1).indices, n_experts, capacity
 
     skewed = (draw.normal(8, 4) + torch.tensor([3.0, 1.0, 0.0, -3.0])).topk(2, dim=-1).indices
+    seventh = (torch.arange(300) % 7 == 3).long()
     return [
         Case((torch.tensor([[0, 1], [0, 1], [1, 0]]), 2, 2), "the example"),
         Case(chosen(5, 1, 3, 2), "one expert a token"),
@@ -36,6 +37,7 @@ def _places_cases() -> list[Case]:
         Case(chosen(4, 4, 4, 4), "room for all"),
         Case(chosen(7, 3, 9, 2), "more experts than tokens"),
         Case(chosen(40, 2, 8, 9), "many tokens"),
+        Case((torch.stack([seventh, 1 - seventh], dim=1), 2, 290), "hundreds of choices of one expert"),
     ]
 
 

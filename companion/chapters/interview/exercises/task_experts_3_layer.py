@@ -1,5 +1,6 @@
 """Third stage of a mixture-of-experts layer: ``experts-layer``, buffers of a fixed size, and back."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -11,7 +12,7 @@ from companion.chapters.interview.exercises.task_experts_2_places import _places
 from companion.practice.budget import Budget
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
-from companion.practice.trial import gradients, tensor
+from companion.practice.trial import gradients, tensor, untouched
 
 F32, F64 = torch.float32, torch.float64
 Answer = Callable[..., object]
@@ -40,10 +41,13 @@ def _everywhere(x: Tensor, logits: Tensor, w_up: Tensor, w_down: Tensor, k: int,
 def _layer_trial(
     answer: Answer, x: Tensor, logits: Tensor, w_up: Tensor, w_down: Tensor, k: int, capacity: int
 ) -> tuple[Tensor, ...]:
-    """Compare the output and the gradients of all four tensors."""
-    leaves = [given.clone().requires_grad_() for given in (x, logits, w_up, w_down)]
-    output = tensor(answer(*leaves, k, capacity), *x.shape)
-    return output.detach(), *gradients(output, leaves)
+    """Compare the output and the gradients of all four tensors; where work is counted, the forward pass alone."""
+    given = {"x": x, "logits": logits, "w_up": w_up, "w_down": w_down}
+    leaves = [one.clone().requires_grad_() for one in given.values()]
+    with torch.set_grad_enabled(len(x) < LONG):
+        output = tensor(answer(*leaves, k, capacity), *x.shape)
+    untouched(**{name: (given[name], leaf) for name, leaf in zip(given, leaves, strict=True)})
+    return (output,) if len(x) >= LONG else (output.detach(), *gradients(output, leaves))
 
 
 def _layer_cases() -> list[Case]:
@@ -59,6 +63,7 @@ def _layer_cases() -> list[Case]:
     one = torch.ones(2, 1, 1)
     by_hand = torch.tensor([[1.0], [2.0]]), torch.tensor([[3.0, 1.0], [1.0, 1.0 / 3]]).log()
     by_hand = *by_hand, one, torch.tensor([[[4.0]], [[8.0]]]), 2, 1
+    nothing = by_hand[0], torch.tensor([[1000.0, 0.0], [math.log(3), 0.0]]), *by_hand[2:]
     x, *rest = layer(7, 3, 5, 4, 2, 3, skew=1.0)
     return [
         Case(by_hand, "the example"),
@@ -68,15 +73,16 @@ def _layer_cases() -> list[Case]:
         Case(layer(8, 2, 3, 4, 2, 2, skew=2.0), "an uneven router that drops many"),
         Case(layer(6, 3, 2, 3, 1, 1, skew=4.0), "tokens that no expert takes"),
         Case(layer(4, 3, 5, 9, 3, 1), "more experts than tokens"),
+        Case(nothing, "a choice of weight 0, which takes a slot"),
         Case((1e3 * x, *rest), "large inputs"),
         Case(layer(LONG, 8, 128, 12, 2, 20), "many tokens: work is counted"),
     ]
 
 
 def _layer_budget(x: Tensor, logits: Tensor, w_up: Tensor, w_down: Tensor, k: int, capacity: int) -> Budget:
-    """Allow what full buffers cost, forward and backward, 1.5 times, and masks of tokens by slots in their place."""
+    """Allow the forward pass through full buffers twice, and twice the masks of tokens by slots that may fill them."""
     t, (n, d, d_ff) = len(x), w_up.shape
-    return Budget(work=9 * n * capacity * d * (d_ff + t)) if t >= LONG else Budget()
+    return Budget(work=4 * n * capacity * d * (d_ff + t)) if t >= LONG else Budget()
 
 
 LAYER_OF_EXPERTS = Exercise(

@@ -12,7 +12,7 @@ from companion.chapters.interview.exercises.task_experts_3_layer import LAYER_OF
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
 from companion.practice.task import Task
-from companion.practice.trial import gradients, tensor
+from companion.practice.trial import gradients, tensor, untouched
 
 F32, F64 = torch.float32, torch.float64
 Answer = Callable[..., object]
@@ -29,6 +29,7 @@ def _balance_trial(answer: Answer, logits: Tensor, k: int) -> tuple[Tensor, ...]
     """Compare the loss and its gradient."""
     leaf = logits.clone().requires_grad_()
     loss = tensor(answer(leaf, k))
+    untouched(logits=(logits, leaf))
     return loss.detach(), *gradients(loss, [leaf])
 
 
