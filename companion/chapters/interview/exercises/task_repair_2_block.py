@@ -46,11 +46,11 @@ def _cases() -> list[Case]:
     by_hand = torch.tensor([[[3.0, 3.0]]]), torch.zeros(2, 6), torch.zeros(2, 2), torch.ones(2, 2)
     by_hand = *by_hand, torch.ones(2, 1), torch.tensor([[1.0, 2.0]]), 1
     x, *rest = block(2, 5, 4, 6, 2)
-    rest[1] = torch.zeros_like(rest[1])
+    rest[1], x[1, 2] = torch.zeros_like(rest[1]), 0.0
     return [
         Case(by_hand, "the example"),
         Case(block(1, 1, 4, 3, 2), "one position"),
-        Case((x, *rest), "an attention that gives 0"),
+        Case((x, *rest), "an attention that gives 0, and a vector of zeros"),
         Case(block(2, 3, 4, 5, 2, F32)),
         Case(block(3, 4, 6, 8, 3)),
         Case(block(2, 6, 4, 7, 1, F32, 5.0), "larger inputs"),
@@ -111,6 +111,11 @@ BLOCK = Exercise(
                 Edit("@ w_down", "@ w_down) * gains[1]"),
             ),
             "You normalise behind the sums, as in the post-norm of 2017. The statement asks for pre-norm.",
+        ),
+        Mistake(
+            "norm-by-hand",
+            Edit("F.rms_norm(x, x.shape[-1:])", "x / x.square().mean(dim=-1, keepdim=True).sqrt()", of=norm),
+            "Your own norm divides by 0 where a vector is 0. `norm`, which is right, adds an epsilon below the root.",
         ),
         Mistake(
             "gains-exchanged",
