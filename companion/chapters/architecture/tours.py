@@ -5,15 +5,18 @@
 
 from typing import Any
 
-_WHOLE = {"sentence": 0, "swapped": {}, "step": 0, "place": "cross_attention", "layer": 1, "head": 1, "off": 0}
-_SWITCHES = {"causal": True, "positions": True, "norm": True, "scale": True}
-_VIEWS = {"scores": False, "tree": False, "width": 2}
+START = {
+    **{"sentence": 0, "swapped": {}, "step": 0, "place": "cross_attention", "layer": 1, "head": 1, "off": 0},
+    **{"causal": True, "positions": True, "norm": True, "scale": True},
+    **{"scores": False, "tree": False, "width": 2},
+}
+"""The state that each stop changes."""
 BUYS, PEN, DOG, SWEATERS = 0, 1, 2, 34
 
 
 def _stop(light: str, text: str, *, at: int | None = None, **state: Any) -> dict[str, Any]:  # noqa: ANN401
     """Make a stop: the traits that differ from the whole model, and the row of the map that is looked at."""
-    return {"light": light, "text": text, "at": at, "state": _WHOLE | _SWITCHES | _VIEWS | state}
+    return {"light": light, "text": text, "at": at, "state": START | state}
 
 
 _NOUN = [
@@ -127,3 +130,12 @@ TOURS = [
     {"title": "What do beams find?", "stops": _BEAM},
 ]
 """Title and stops of each tour."""
+
+
+def packed() -> dict[str, Any]:
+    """Give the tours with each state as its differences from :data:`START`."""
+
+    def short(stop: dict[str, Any]) -> dict[str, Any]:
+        return stop | {"state": {name: x for name, x in stop["state"].items() if x != START[name]}}
+
+    return {"start": START, "all": [tour | {"stops": [short(stop) for stop in tour["stops"]]} for tour in TOURS]}

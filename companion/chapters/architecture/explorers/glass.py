@@ -7,7 +7,7 @@ import torch
 
 from companion import interpret, tasks
 from companion.chapters.architecture import translator
-from companion.chapters.architecture.tours import TOURS
+from companion.chapters.architecture.tours import TOURS, packed
 from companion.explorers.base import Choice, ModelExplorer, Numbers, Switch, Title, Whole, Words
 from companion.tasks import lexicon
 from companion.transformer import Transformer
@@ -109,7 +109,7 @@ class Glass(ModelExplorer):
             still=_still(model, pairs[0], about["words"]),
             gloss=_gloss(),
             kinds=_kinds(),
-            tours=TOURS,
+            tours=packed(),
             heads=[f"{name}, head {head}" for name, layer in attention.items() for head in range(layer.n_heads)],
             **traits,
         )

@@ -2,7 +2,9 @@
 
 // `parts` are the elements that a stop may outline, `apply(state, at)` puts the figure into a state.
 function tour_part(view, { parts, apply }) {
-  const tours = view.get("tours");
+  const { start, all } = view.get("tours"); // of a stop's state, what differs from the start
+  const whole = (stop) => ({ ...stop, state: { ...start, ...stop.state } });
+  const tours = all.map(({ title, stops }) => ({ title, stops: stops.map(whole) }));
   const text = h("p", { class: "ex-tourtext", "aria-live": "polite" });
   const stops = () => tours[view.get("tour") - 1]?.stops ?? [];
   const stop = () => stops()[Math.min(view.get("stop"), stops().length - 1)];
