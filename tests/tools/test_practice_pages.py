@@ -14,7 +14,7 @@ from fontTools.ttLib import TTFont
 from sphinx.errors import ExtensionError
 
 from companion.book import stable
-from companion.book.site import mathjax
+from companion.book.site import mathjax, mock_page
 from companion.book.site.live_lab import addresses
 from tests.tools.small import SmallBook, notebook
 
@@ -143,7 +143,9 @@ def texts(book):
     """The texts of the questions, which a script holds."""
     script = (book.folder / TEXTS).read_text("utf8")
     assert script.startswith("window.mockQuestions = ")
-    return BeautifulSoup(json.loads(script.removeprefix("window.mockQuestions = ").removesuffix(";\n")), "html.parser")
+    stored = json.loads(script.removeprefix("window.mockQuestions = ").removesuffix(";\n"))
+    whole = re.sub(r"␟(\d+)␟", lambda match: stored["formulas"][int(match[1])], stored["texts"])
+    return BeautifulSoup(whole, "html.parser")
 
 
 def test_the_page_has_what_a_draw_needs_by_topic_in_the_order_of_the_index_the_easier_first(built):
@@ -165,6 +167,14 @@ def test_a_script_has_the_texts_of_each_question(built):
     assert [box["data-name"] for box in boxes] == ["q-else", "q-easy", "q-why"]
     parts = [part["data-part"] for part in boxes[2].select("[data-part]")]
     assert parts == ["short", "full", "mistake", "follow-up", "answer", "follow-up", "answer", "evidence"]
+
+
+def test_a_formula_is_stored_once():
+    one, other = (f'<mjx-container jax="CHTML">{letter}</mjx-container>' for letter in "xy")
+    assert mock_page.formulas_once(f"a {one} b\n{other} {one}") == {
+        "texts": "a ␟0␟ b\n␟1␟ ␟0␟",
+        "formulas": [one, other],
+    }
 
 
 def test_links_and_citations_in_the_texts_lead_to_their_pages(built):

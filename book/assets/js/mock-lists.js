@@ -37,7 +37,9 @@ const mock = (() => {
       const script = document.createElement("script");
       script.src = place.dataset.file;
       script.onload = () => {
-        texts = document.createRange().createContextualFragment(/** @type {any} */ (window).mockQuestions);
+        const { texts: stored, formulas } = /** @type {any} */ (window).mockQuestions;
+        const whole = stored.replace(/␟(\d+)␟/g, (_, at) => formulas[at]);
+        texts = document.createRange().createContextualFragment(whole);
         done();
       };
       script.onerror = () => {

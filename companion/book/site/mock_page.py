@@ -24,6 +24,7 @@ MARK = "<!-- mock interview -->"
 FILE = "_static/mock-questions.js"
 _QUESTION = re.compile(r'<div class="mock-question[^>]*>')
 _DATA = re.compile(r'data-([a-z]+)="([^"]*)"')
+_FORMULA = re.compile(r"<mjx-container.*?</mjx-container>", re.DOTALL)
 _TOOLTIP = re.compile(r'(<a [^>]*references\.html#[^"]*") title="[^"]*"')
 
 
@@ -87,6 +88,17 @@ class Stage(SphinxDirective):
         return [nodes.container("", *parse(self, self.content, offset=self.content_offset), classes=[self.name])]
 
 
+def formulas_once(text: str) -> dict[str, str | list[str]]:
+    """Take the set formulas out of a text, each but once: they are two thirds of it, and many are alike.
+
+    Returns:
+        ``texts``, with ``␟n␟`` in the place of formula n, and ``formulas``.
+    """
+    found: dict[str, int] = {}
+    short = _FORMULA.sub(lambda match: f"␟{found.setdefault(match[0], len(found))}␟", text)
+    return {"texts": short, "formulas": list(found)}
+
+
 def on_page(app: Sphinx, page: str, template: str, context: dict[str, object], doctree: nodes.document | None) -> None:
     """Put what stands between the marks into a script, and leave in its place what a draw needs."""
     parts = str(context.get("body", "")).split(MARK)
@@ -94,8 +106,8 @@ def on_page(app: Sphinx, page: str, template: str, context: dict[str, object], d
         return
     before, lists, after = parts
     questions = [dict(_DATA.findall(tag)) for tag in _QUESTION.findall(lists)]
-    texts = json.dumps(_TOOLTIP.sub(r"\1", lists), ensure_ascii=False)
-    script = f"window.mockQuestions = {texts};\n"
+    stored = json.dumps(formulas_once(_TOOLTIP.sub(r"\1", lists)), ensure_ascii=False)
+    script = f"window.mockQuestions = {stored};\n"
     place = Path(app.outdir) / FILE
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(script, "utf8")
