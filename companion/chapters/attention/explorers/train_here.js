@@ -71,7 +71,7 @@ function render({ model, el }) {
   let resting = false; // stopped, with no step under way
   let told = () => ""; // what is pointed at
   let problem = "";
-  let spoken = 0; // when progress was last said
+  let said = 0; // when the words were last renewed while a run goes on
 
   const settings = () =>
     Object.fromEntries(["scale", "causal", "warmup", "rate"].map((name) => [name, view.get(name)]));
@@ -104,7 +104,8 @@ function render({ model, el }) {
   );
   const deck = h("div", { class: "ex-cards" });
 
-  function explain() {
+  // Shown, and read aloud too unless it is the progress of a run between its hundreds of steps.
+  function explain(aloud = true) {
     const run = active ?? shown()[shown().length - 1];
     const { words, sentences } = still.counts;
     const loss = run.losses.length ? `, loss ${loss_words(run.losses[run.losses.length - 1])}` : "";
@@ -114,11 +115,13 @@ function render({ model, el }) {
         : ` Given the right words before each, it predicts ${run.wrong} of ${words.toLocaleString("en")} words wrongly. ` +
           `By itself it generates ${run.right} of ${sentences} sentences without a mistake.`;
     const state = active && resting ? " Stopped." : "";
-    view.say(
+    const parts = [
       problem,
       h("span", { class: "ex-digits" }, told()),
       `${run.title[0].toUpperCase()}${run.title.slice(1)}: step ${run.step} of ${STEPS}${loss}.${counts}${state}`,
-    );
+    ];
+    if (aloud) view.say(...parts);
+    else view.readout.replaceChildren(...parts);
   }
 
   function draw_curves() {
@@ -186,9 +189,10 @@ function render({ model, el }) {
     if (calm && counts.wrong === undefined) return;
     draw_curves();
     draw_card(active);
-    if (performance.now() - spoken > 1000) {
-      spoken = performance.now();
-      explain();
+    const hundred = step % 100 === 0;
+    if (hundred || performance.now() - said > 1000) {
+      said = performance.now();
+      explain(hundred);
     }
   }
   function fail(message) {
