@@ -1,5 +1,7 @@
-"""What the chapter's pages read from measurements/attention: how the scale of the scores decides what is learned."""
+"""What the chapter's pages read from measurements/attention: how a scale and other switches decide what is learned."""
 
+from collections.abc import Callable
+from functools import partial
 from itertools import product
 
 import torch
@@ -75,32 +77,18 @@ def lookup_accuracy(seed: int, d_k: int, factor: str, rate: float, steps: int = 
         return 100 * (logits(*given).argmax(dim=-1) == wanted).double().mean().item()
 
 
-def translator_words_wrong(seed: int, **recipe: bool | float) -> float:
-    """Train the small translator, and count the wrong words of 2,248, given the right words before each.
+def after_training(count: Callable[[small_translator.Translator], int], seed: int, **recipe: bool | float) -> float:
+    """Train the small translator, and count something in its test sentences.
 
     Args:
+        count: takes the model.
         seed: of first parameters and batches.
         **recipe: of ``small_translator.Recipe``.
 
     Returns:
-        The number of wrong words.
+        What was counted.
     """
-    run = small_translator.trained(seed, small_translator.Recipe(**recipe))
-    return float(small_translator.words_wrong(run.model))
-
-
-def translator_sentences_right(seed: int, **recipe: bool | float) -> float:
-    """Train the small translator, and count the sentences of 300 that it generates without a mistake.
-
-    Args:
-        seed: of first parameters and batches.
-        **recipe: of ``small_translator.Recipe``.
-
-    Returns:
-        The number of right sentences.
-    """
-    run = small_translator.trained(seed, small_translator.Recipe(**recipe))
-    return float(small_translator.sentences_right(run.model))
+    return float(count(small_translator.trained(seed, small_translator.Recipe(**recipe)).model))
 
 
 UNSCALED = {"factor": "1", "rate": 0.001}
@@ -120,11 +108,11 @@ EXPERIMENTS = (
         for d_k, steps in ((64, 4000), (512, 12000))
     ]
     + [
-        Experiment(name, unit, run, recipe, statistic="median", seeds=(1, 2, 3))
+        Experiment(name, unit, partial(after_training, count), recipe, statistic="median", seeds=(1, 2, 3))
         for recipe in RECIPES
-        for name, unit, run in (
-            ("translator words wrong", "words", translator_words_wrong),
-            ("translator sentences right", "sentences", translator_sentences_right),
+        for name, unit, count in (
+            ("translator words wrong", "words", small_translator.words_wrong),
+            ("translator sentences right", "sentences", small_translator.sentences_right),
         )
     ]
 )
