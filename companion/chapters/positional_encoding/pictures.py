@@ -1,12 +1,13 @@
 """The pictures of the chapter on positions: what attention cannot see, and three ways to tell it."""
 
 from collections.abc import Sequence
-from math import cos, exp, sqrt
+from math import cos, exp, sin, sqrt
 
-from companion.pictures import LABEL, SMALL, TITLE, Canvas, Number, picture
+from companion.pictures import BOLD, LABEL, SMALL, TITLE, Canvas, Number, picture
 
 WORDS = ("dog", "bites", "man")
 VECTORS = ((2, 0), (1, 1), (0, 3))
+ROTARY = ((2, 1), (12, 11))  # positions of query and key in the two panels
 SLOPES = {1: 1 / 2, 3: 1 / 8}  # of two of the eight heads of ALiBi
 
 
@@ -173,6 +174,51 @@ def position_products(wide: bool, d_model: int = 8) -> Canvas:
         c.text(x + 12, here + 8, str(distance), SMALL, strong=distance == shown)
         c.bar(x + 84, here, w, 16, product / products[0], "attention" if distance == shown else "ink")
         c.text(x + 92 + w, here + 8, written[distance], SMALL, "start", strong=distance == shown)
+    return c
+
+
+@picture
+def rope_rotation(wide: bool, positions: Sequence[tuple[int, int]] = ROTARY) -> Canvas:
+    """Draw a pair of features of query and key, rotated by their positions, at two places of a text.
+
+    Args:
+        positions: of query and key, for the left panel and for the right one.
+
+    Returns:
+        The picture.
+    """
+    scores = [f"{cos(m - n):.3f}" for m, n in positions]
+    labels = {
+        "title": "Query and key, rotated by their positions",
+        "desc": (
+            f"Two circles, each with the arrows of one query and one key that both start to the right. First the query "
+            f"is rotated by {positions[0][0]} radians and the key by {positions[0][1]}; their score is {scores[0]}. "
+            f"Then they are rotated by {positions[1][0]} and {positions[1][1]} radians. The angle between them is "
+            f"still {positions[1][0] - positions[1][1]}, and the score {scores[1]}."
+        ),
+        "panels": [f"Positions {m} and {n}" for m, n in positions],
+        "start": "start",
+        "angle": [f"angle {m - n}" for m, n in positions],
+        "score": [f"score {score}" for score in scores],
+    }
+    c = Canvas("rope-rotation", wide, 288 if wide else 576, labels["title"], labels["desc"])
+    r = 72
+    for panel, pair in enumerate(positions):
+        x, y = (152 + 352 * panel, 168) if wide else (136, 168 + 288 * panel)
+        c.text(x - 112, y - 152, labels["panels"][panel], TITLE, "start", strong=True)
+        c.add(f'<circle cx="{x}" cy="{y}" r="{r}" class="f-line f-muted"/>')
+        c.arrow((x, y), (x + r - 2, y), tone="muted")
+        c.text(x + r + 10, y, labels["start"], SMALL, "start", "muted")
+        tips = [(x + r * cos(angle), y - r * sin(angle)) for angle in pair]
+        for tip, angle, tone, letter in zip(tips, pair, ("query", "key"), ("Q", "K"), strict=True):
+            c.arrow((x, y), tip, tone=tone, width=BOLD)
+            out = (x + (r + 32) * cos(angle), y - (r + 24) * sin(angle))
+            c.text(*out, f"${letter}$ {angle}", LABEL, tone=tone, strong=True)
+        arc = [pair[1] + (pair[0] - pair[1]) * step / 8 for step in range(9)]
+        points = "L".join(f"{x + 30 * cos(angle):.1f} {y - 30 * sin(angle):.1f}" for angle in arc)
+        c.add(f'<path d="M{points}" class="f-line f-attention f-bold"/>')
+        c.text(x + 88, y + 80, labels["angle"][panel], LABEL, "start")
+        c.text(x + 88, y + 104, labels["score"][panel], LABEL, "start", "attention", strong=True)
     return c
 
 

@@ -1,5 +1,6 @@
 """The numbers of the chapter's pictures, against the package."""
 
+import math
 import re
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 
 from companion import pictures, positional
 from companion.attention import attention, attention_weights
-from companion.chapters.positional_encoding.pictures import SLOPES, VECTORS, WORDS
+from companion.chapters.positional_encoding.pictures import ROTARY, SLOPES, VECTORS, WORDS
 from companion.masks import causal
 from tests.tools.layout import read
 
@@ -38,6 +39,21 @@ def test_the_products_of_positions_are_those_of_the_package(d_model):
     for canvas in both(pictures.position_products(d_model=d_model)):
         texts = [text for text in said(canvas) if re.fullmatch(r"−?\d\.\d\d", text)]
         assert texts == products + products[:6]
+
+
+def test_query_and_key_are_rotated_as_in_the_package():
+    arrow = torch.tensor([[1.0, 0.0]], dtype=torch.float64)
+    canvas = pictures.rope_rotation().wide
+    tips = re.findall(r'class="f-line f-(query|key)"', canvas.svg())
+    assert tips == ["query", "key"] * 2
+    for panel, (m, n) in enumerate(ROTARY):
+        q, k = (positional.rotate(arrow, torch.tensor([p])) for p in (m, n))
+        assert said(canvas).count(f"score {(q @ k.T).item():.3f}") == 2  # the same in both panels
+        x, y = 152 + 352 * panel, 168
+        ends = re.findall(rf'M{x} {y}L([\d.]+) ([\d.]+)" class="f-line f-(?:query|key)"', canvas.svg())
+        found = [math.atan2(y - float(b), float(a) - x) for a, b in ends]
+        wanted = [math.atan2(v[0, 1].item(), v[0, 0].item()) for v in (q, k)]
+        assert found == pytest.approx(wanted, abs=0.01)
 
 
 @pytest.mark.parametrize("head", SLOPES)
