@@ -21,6 +21,12 @@ const on_the_way = (from, to, t) =>
   );
 const ease = (t) => t * t * (3 - 2 * t);
 
+// A mark of words.
+const text_mark = (x, y, words, anchor = "middle", name = "", opacity = 1) => ({
+  ...{ tag: "text", x, y, "text-anchor": anchor, text: words },
+  ...{ class: name, opacity },
+});
+
 // An svg of marks, each {tag, text, ...attributes}; `show` moves the marks to those of another step.
 function moving_picture(size, props, marks) {
   const nodes = marks.map((mark) => h(mark.tag, "data-i" in mark ? { tabindex: "-1" } : null));

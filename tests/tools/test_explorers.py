@@ -156,6 +156,12 @@ def test_a_figure_carries_its_values_escaped_and_works_as_a_classic_script():
     assert "<noscript>" in place
 
 
+def test_a_figure_that_says_how_high_it_will_be_gets_its_room():
+    _, _, place = static_explorers.figure(state(room=[391, 607]), "0")
+    assert ' style="--room: 391px; --narrow-room: 607px" ' in place
+    assert "style" not in static_explorers.figure(state(), "0")[2]
+
+
 @pytest.mark.parametrize(
     ("entry", "why"),
     [

@@ -98,8 +98,10 @@ def figure(entry: dict, model_id: str) -> tuple[str, str, str]:
     stored = {"values": values, "buffers": entry.get("buffers", [])}
     data = json.dumps(stored, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     label = escape(f"Interactive figure: {values.get('label') or name}", quote=True)
+    room = ' style="--room: {}px; --narrow-room: {}px"'.format(*values["room"]) if "room" in values else ""
     place = (
-        f'<div class="light-widget" role="figure" aria-label="{label}" data-widget="{key}" data-model="{model_id}">'
+        f'<div class="light-widget" role="figure" aria-label="{label}" data-widget="{key}"{room} '
+        f'data-model="{model_id}">'
         f'<script type="application/json">{data}</script>'
         f"<noscript><p>{label}. It needs JavaScript, which is switched off here; the text and the other outputs do "
         "not.</p></noscript></div>"

@@ -10,14 +10,6 @@ function render({ model, el }) {
   const n = dots[0].length;
   const sx = (score) => Number((WIDE / 2 + (score / REACH) * (WIDE / 2 - 8)).toFixed(2));
   const pitch = (WIDE - LEFT) / n;
-  const text = (x, y, words, anchor = "middle", name = null) => ({
-    tag: "text",
-    x,
-    y,
-    "text-anchor": anchor,
-    text: words,
-    class: name ?? "",
-  });
   const line = (y, name, x1 = LEFT) => ({ tag: "line", class: name, x1, x2: WIDE, y1: y, y2: y });
   const bar = (k, share, base, tall, best) => {
     const height = Number((share * tall).toFixed(2));
@@ -45,12 +37,12 @@ function render({ model, el }) {
         ? `scores at width ${width}; shaded ±√${width}`
         : `scores at width ${width}, ÷ ${divisor}; shaded ±${short(expected)}`;
     return [
-      text(0, 11, named, "start", "ex-said"),
-      text(WIDE, 11, `spread ${num(spread)}`, "end", "ex-strong"),
+      text_mark(0, 11, named, "start", "ex-said"),
+      text_mark(WIDE, 11, `spread ${num(spread)}`, "end", "ex-strong"),
       { tag: "rect", class: "ex-unit", x: sx(-expected), width: 2 * (sx(expected) - WIDE / 2), y: 18, height: 60 },
       line(78, "ex-axis", 0),
       ...[-REACH, -REACH / 2, 0, REACH / 2, REACH].map((s) =>
-        text(sx(s), 92, short(s), s === -REACH ? "start" : s === REACH ? "end" : "middle"),
+        text_mark(sx(s), 92, short(s), s === -REACH ? "start" : s === REACH ? "end" : "middle"),
       ),
       ...range(n).map((k) => ({
         tag: "circle",
@@ -59,19 +51,19 @@ function render({ model, el }) {
         cx: sx(scores[k]),
         cy: 24 + ((k * 37) % n) * (48 / n),
       })),
-      text(0, 114, `weights w of the ${n} keys`, "start", "ex-said"),
-      text(WIDE, 114, `largest ${num(weights[best], 3)}`, "end", "ex-strong"),
+      text_mark(0, 114, `weights w of the ${n} keys`, "start", "ex-said"),
+      text_mark(WIDE, 114, `largest ${num(weights[best], 3)}`, "end", "ex-strong"),
       line(124, "ex-grid"),
       line(184, "ex-axis"),
-      text(LEFT - 5, 128, "1", "end"),
-      text(LEFT - 5, 188, "0", "end"),
+      text_mark(LEFT - 5, 128, "1", "end"),
+      text_mark(LEFT - 5, 188, "0", "end"),
       ...range(n).map((k) => bar(k, weights[k], 184, 60, k === best)),
-      text(0, 206, "derivatives w (1 − w)", "start", "ex-said"),
-      text(WIDE, 206, `sum ${num(sum(slopes), 3)}`, "end", "ex-strong"),
+      text_mark(0, 206, "derivatives w (1 − w)", "start", "ex-said"),
+      text_mark(WIDE, 206, `sum ${num(sum(slopes), 3)}`, "end", "ex-strong"),
       line(216, "ex-grid"),
       line(256, "ex-axis"),
-      text(LEFT - 5, 220, "0.25", "end"),
-      text(LEFT - 5, 260, "0", "end"),
+      text_mark(LEFT - 5, 220, "0.25", "end"),
+      text_mark(LEFT - 5, 260, "0", "end"),
       ...range(n).map((k) => bar(k, slopes[k] * 4, 256, 40, k === best)),
       ...range(n).map((k) => ({
         tag: "rect",

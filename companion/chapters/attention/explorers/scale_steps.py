@@ -14,7 +14,7 @@ from companion.explorers.base import Numbers, Packed, Title
 from companion.explorers.steps import StepsExplorer, shown
 
 N_KEYS, WIDTHS = 64, (1, 4, 16, 64, 256)
-SEED = 219  # of a query whose scores spread, at every width, by the root of it within 12%
+SEED = 219  # of a query whose scores spread, at every width, by the root of it within 12%: the first sentence says so
 PLAN = ((1, 1), (4, 1), (16, 1), (64, 1), (256, 1), (256, 16), (4, 2), (256, 256))
 """Of each step the width, and what the scores are divided by."""
 
@@ -28,6 +28,7 @@ class ScaleSteps(StepsExplorer):
 
     _js = ("steps.js", "scale_steps.js")
 
+    room = Numbers((391, 607), fixed=True)
     widths = Numbers(WIDTHS, fixed=True)
     dots = Packed(digits=4, fixed=True)
     plan = Numbers(PLAN, fixed=True)
@@ -66,7 +67,8 @@ def _sentences(found: list[dict[str, float]]) -> list[str]:
 
     return [
         f"One query meets {N_KEYS} keys; their entries are random, with variance 1, and d_k = 1. Each dot is a score, "
-        f"so far a single product. The spread of the scores, their standard deviation, is {shown(sd[0])}.",
+        f"so far a single product. The spread of the scores, their standard deviation, is {shown(sd[0])}. Other "
+        "queries spread more or less; this one was chosen near the average.",
         "At d_k = 4 each score is the sum of 4 products, which cancel only in part. The spread grows to "
         f"{shown(sd[1])}, near {root(1)}, and the largest weight (orange) from {_share(top[0])} to {_share(top[1])}.",
         f"At d_k = 16 the spread is {shown(sd[2])}, near {root(2)}. The lowest row shows how much each weight w still "

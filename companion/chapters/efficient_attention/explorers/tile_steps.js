@@ -13,15 +13,6 @@ function render({ model, el }) {
   const sy = (score) => Number((24 + ((high - score) / (high - low || 1)) * 80).toFixed(2));
   const ty = (share) => Number((226 - share * 64).toFixed(2));
   const ordinary = softmax(scores);
-  const text = (at, y, words, anchor, name, opacity = 1) => ({
-    tag: "text",
-    x: at,
-    y,
-    "text-anchor": anchor,
-    text: words,
-    class: name,
-    opacity,
-  });
   const line = (y, name, more = {}) => ({ tag: "line", class: name, x1: LEFT, x2: RIGHT, y1: y, y2: y, ...more });
 
   function scene(step) {
@@ -44,8 +35,8 @@ function render({ model, el }) {
         height: 260,
         opacity: start || end ? 0 : 0.7,
       },
-      text(0, 11, "scores s", "start", "ex-said"),
-      text(WIDE, 11, start ? "largest m = ?" : `largest m = ${num(m, 1)}`, "end", "ex-strong"),
+      text_mark(0, 11, "scores s", "start", "ex-said"),
+      text_mark(WIDE, 11, start ? "largest m = ?" : `largest m = ${num(m, 1)}`, "end", "ex-strong"),
       line(sy(0), "ex-axis"),
       ...range(n).map((k) => ({
         tag: "rect",
@@ -57,14 +48,14 @@ function render({ model, el }) {
         opacity: clear[k],
       })),
       line(sy(m), "ex-uniform", { opacity: start ? 0 : 1 }),
-      text(WIDE, sy(m) + 4, "m", "end", "ex-strong", start ? 0 : 1),
-      ...range(n).map((k) => text(x(k), 124, short(scores[k]), "middle", "ex-figures")),
-      text(0, 150, end ? "weights e^(s − m) / ℓ" : "terms e^(s − m)", "start", "ex-said"),
-      text(WIDE, 150, kept("sum ℓ", total), "end", "ex-strong"),
+      text_mark(WIDE, sy(m) + 4, "m", "end", "ex-strong", start ? 0 : 1),
+      ...range(n).map((k) => text_mark(x(k), 124, short(scores[k]), "middle", "ex-figures")),
+      text_mark(0, 150, end ? "weights e^(s − m) / ℓ" : "terms e^(s − m)", "start", "ex-said"),
+      text_mark(WIDE, 150, kept("sum ℓ", total), "end", "ex-strong"),
       line(ty(1), "ex-grid"),
       line(ty(0), "ex-axis"),
-      text(LEFT - 5, ty(1) + 4, "1", "end", ""),
-      text(LEFT - 5, ty(0) + 4, "0", "end", ""),
+      text_mark(LEFT - 5, ty(1) + 4, "1", "end", ""),
+      text_mark(LEFT - 5, ty(0) + 4, "0", "end", ""),
       ...range(n).map((k) => ({
         tag: "rect",
         class: "ex-rect ex-term",
@@ -83,9 +74,9 @@ function render({ model, el }) {
         y2: ty(ordinary[k]),
         opacity: end ? 1 : 0,
       })),
-      text(0, 252, "values v", "start", "ex-said"),
-      text(WIDE, 252, end ? `output o / ℓ = ${num(output / total)}` : kept("sum o", output), "end", "ex-strong"),
-      ...range(n).map((k) => text(x(k), 270, short(values[k]), "middle", "")),
+      text_mark(0, 252, "values v", "start", "ex-said"),
+      text_mark(WIDE, 252, end ? `output o / ℓ = ${num(output / total)}` : kept("sum o", output), "end", "ex-strong"),
+      ...range(n).map((k) => text_mark(x(k), 270, short(values[k]), "middle", "")),
       ...range(n).map((k) => ({
         tag: "rect",
         class: "ex-hit",

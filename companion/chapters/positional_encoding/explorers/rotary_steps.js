@@ -12,15 +12,6 @@ function render({ model, el }) {
   const most = Math.max(...contents.flat().flatMap((v) => range(pairs).map((i) => Math.hypot(v[2 * i], v[2 * i + 1]))));
   const rate = (i) => 10000 ** (-i / pairs);
   const px = (place) => Number((10 + (place / FURTHEST) * (WIDE - 20)).toFixed(2));
-  const text = (x, y, words, anchor, name, opacity = 1) => ({
-    tag: "text",
-    x,
-    y,
-    "text-anchor": anchor,
-    text: words,
-    class: name,
-    opacity,
-  });
   const line = (x1, x2, y, name) => ({ tag: "line", class: name, x1, x2, y1: y, y2: y });
   // An arrow of a length that is a share of the longest, in a dial of radius 100.
   const arrow = (name, place, angle, share, opacity) => {
@@ -78,8 +69,8 @@ function render({ model, el }) {
         },
         arrow("ex-of-query", place, q.angle, q.long / most, opacity),
         arrow("ex-of-key", place, k.angle, k.long / most, opacity),
-        text(x, y + r + 18, `ω = ${short(rate(i), false, 3)}`, "middle", "", opacity),
-        text(x, y + r + 34, `q·k ${num(product)}`, "middle", "ex-said", opacity),
+        text_mark(x, y + r + 18, `ω = ${short(rate(i), false, 3)}`, "middle", "", opacity),
+        text_mark(x, y + r + 34, `q·k ${num(product)}`, "middle", "ex-said", opacity),
       ];
     });
     const marker = (who, name, y) => ({
@@ -95,15 +86,15 @@ function render({ model, el }) {
     });
     return [
       line(0, 22, 7, "ex-arm ex-of-query"),
-      text(28, 11, `query at ${at_query}`, "start", "ex-said"),
+      text_mark(28, 11, `query at ${at_query}`, "start", "ex-said"),
       line(104, 126, 7, "ex-arm ex-of-key"),
-      text(132, 11, `key at ${at_key}`, "start", "ex-said"),
-      text(WIDE, 11, `distance ${at_query - at_key}`, "end", "ex-strong"),
+      text_mark(132, 11, `key at ${at_key}`, "start", "ex-said"),
+      text_mark(WIDE, 11, `distance ${at_query - at_key}`, "end", "ex-strong"),
       line(px(0), px(FURTHEST), 48, "ex-axis"),
-      ...range(FURTHEST / 10 + 1).map((n) => text(px(10 * n), 63, String(10 * n), "middle", "")),
+      ...range(FURTHEST / 10 + 1).map((n) => text_mark(px(10 * n), 63, String(10 * n), "middle", "")),
       marker(0, "query", 26),
       marker(1, "key", 39),
-      text(WIDE, 84, `score ${num(score, 3)}`, "end", "ex-strong"),
+      text_mark(WIDE, 84, `score ${num(score, 3)}`, "end", "ex-strong"),
       ...marks,
     ];
   }
