@@ -16,6 +16,7 @@ from companion.chapters.attention import small_translator as small
 from companion.chapters.attention.explorers import train_here
 from companion.chapters.attention.small_translator import Recipe
 from companion.explorers import TrainHere
+from companion.measure import results
 from tests.site.conftest import ROOT
 from tests.tools.traits import assert_takes_and_refuses
 
@@ -189,3 +190,62 @@ def test_a_translation_ends_at_its_end_mark():
 )
 def test_a_setting_that_is_not_there_is_refused(name, good, bad, rule):
     assert_takes_and_refuses(TrainHere(), name, good, bad, rule)
+
+
+# ---- What the page says of the mistakes
+
+ARTICLES = {"le", "la", "un", "une"}
+
+
+@torch.no_grad()
+def mistakes(model):
+    """List the wrong words of the test sentences: sentence, place, what was wanted, what was predicted."""
+    source, shown, wanted = small.data().test
+    best = model(source, shown)[0].argmax(dim=-1)
+    words = small.data().french
+    wrong = ((best != wanted) & (wanted > 0)).nonzero().tolist()
+    return [(i, t, words[wanted[i, t]], words[best[i, t]]) for i, t in wrong]
+
+
+@torch.no_grad()
+def weights_of(model):
+    """Give the cross-attention on the test sentences, and which English word each French one translates."""
+    source, shown, _ = small.data().test
+    pairs = small.sentences()[1]
+    return model(source, shown)[1], [(french, tasks.alignment(english)) for english, french in pairs]
+
+
+@pytest.mark.parametrize("seed", train_here.SEEDS)
+def test_after_fifty_steps_all_but_articles_look_at_what_they_translate_and_articles_are_wrong(seed):
+    model = small.trained(seed, Recipe(), 50).model
+    weights, found = weights_of(model)
+    places = [
+        (i, t, own[t]) for i, (french, own) in enumerate(found) for t, word in enumerate(french) if word not in ARTICLES
+    ]
+    looks = [bool(weights[i, t].argmax() == own) for i, t, own in places]
+    assert sum(looks) > 0.95 * len(looks)
+    wrong = mistakes(model)
+    assert sum(wanted in ARTICLES for _, _, wanted, _ in wrong) > 0.9 * len(wrong) > 100
+
+
+def test_the_second_seed_never_learns_the_gender_of_the_first_article():
+    run = small.trained(2, Recipe())
+    wrong = mistakes(run.model)
+    assert {place for _, place, _, _ in wrong} == {0}
+    assert {(wanted, said) for _, _, wanted, said in wrong} == {("un", "une"), ("la", "le")}
+    assert 0.4 < len(wrong) / len(small.sentences()[1]) < 0.6, "a guess that is right half of the time"
+    weights, found = weights_of(run.model)
+    assert set(weights[:, 0].argmax(dim=-1).tolist()) == {0}, "it looks at the article"
+    assert max(weights[i, 0, own[1]] for i, (_, own) in enumerate(found)) < 1e-3, "and not at its noun"
+    late = torch.tensor(run.losses[100:]).unflatten(0, (-1, 50)).mean(dim=1)
+    assert 0.08 < late.min() < late.max() < 0.13, "near 0.1, and no later step changes it"
+
+
+@pytest.mark.parametrize("seed", train_here.SEEDS)
+def test_without_the_scale_only_articles_are_wrong_and_more_than_with_it(seed):
+    wrong = mistakes(small.trained(seed, Recipe(scale=False)).model)
+    assert {wanted for _, _, wanted, _ in wrong} <= ARTICLES
+    (scaled,) = (
+        row for row in results("attention", "translator words wrong") if row.settings == dataclasses.asdict(Recipe())
+    )
+    assert len(wrong) > scaled.values[seed - 1]
