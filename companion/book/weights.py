@@ -22,7 +22,20 @@ def stem(path: Path) -> str:
     Returns:
         The name of its script without the ending.
     """
-    return f"{path.stem}.{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
+    return name_of(path.stem, path.read_bytes())
+
+
+def name_of(kind: str, content: bytes) -> str:
+    """Name weights that are no file, as :func:`stem` names those of one.
+
+    Args:
+        kind: what they are.
+        content: of a file of safetensors.
+
+    Returns:
+        The name.
+    """
+    return f"{kind}.{hashlib.sha256(content).hexdigest()[:8]}"
 
 
 def scripts(root: Path | None = None) -> dict[str, str]:

@@ -275,18 +275,22 @@ def _explain(cls: type[Explorer]) -> None:
 class ModelExplorer(Explorer):
     """Base of a figure that opens a trained model: a page has its weights in a static file, a notebook in its kernel.
 
-    A subclass names the file of weights in ``_weights``, and has ``opened.js`` behind ``tensors.js`` in ``_js``.
+    A subclass names the file of weights in ``_weights``, and has ``opened.js`` behind ``tensors.js`` in ``_js``. One
+    that takes a model of the reader's gives its bytes as ``own``; it needs a kernel.
     """
 
     _weights: ClassVar[Path]
 
     file = Words(fixed=True)
 
-    def __init__(self, **traits: object) -> None:
-        super().__init__(file=[weights.stem(self._weights)], **traits)
+    def __init__(self, *, own: bytes | None = None, **traits: object) -> None:
+        self._packed = self._weights.read_bytes() if own is None else own
+        name = weights.name_of("own" if own else self._weights.stem, self._packed)
+        size = f"{max(1, round(len(self._packed) * 4 / 3 / 10_000)) * 10} kB"  # a script holds them in base64
+        super().__init__(file=[name, size], **traits)
         self.on_msg(self._answer)
 
     def _answer(self, _: object, content: object, buffers: object) -> None:
         """Send the weights to a notebook, whose figure has no static file beside it."""
         if content == "weights":
-            self.send("weights", [self._weights.read_bytes()])
+            self.send("weights", [self._packed])

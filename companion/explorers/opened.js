@@ -1,7 +1,7 @@
 // A figure that opens a trained model: the bytes of its weights, and the button that asks for them. Behind tensors.js.
 
 const SCRIPT = document.currentScript instanceof HTMLScriptElement ? document.currentScript.src : "";
-let opened = null; // the promise of the model, for all views
+const opened = {}; // of each file the promise of its model, for all views
 
 // A page has the weights in a script two folders away; a notebook has a kernel.
 function bytes_from_page(name) {
@@ -24,16 +24,18 @@ const action = (trait, words, onclick) => h("button", { type: "button", "data-tr
 // What stands here until the model is open: a lead, the button, a first picture. `make` makes the model of what the
 // file holds, `show` gives the box that takes this place, and what draws it. Gives the element, and what draws once the
 // model is open.
-function before_opening(view, { lead, words, picture, make, show }) {
+function before_opening(view, { lead, picture, make, show }) {
   let shown = null;
-  const bytes = () => (SCRIPT ? bytes_from_page(view.get("file")[0]) : bytes_from_kernel(view.model));
+  const [file, size] = view.get("file");
+  const words = `Open the model, ${size}`;
+  const bytes = () => (SCRIPT ? bytes_from_page(file) : bytes_from_kernel(view.model));
   const button = action("open", words, async () => {
     if (button.getAttribute("aria-disabled")) return;
     button.setAttribute("aria-disabled", "true");
     button.textContent = "Loading …";
     try {
-      opened ??= bytes().then((all) => make(read_safetensors(all)));
-      const model = await opened;
+      opened[file] ??= bytes().then((all) => make(read_safetensors(all)));
+      const model = await opened[file];
       if (!still.isConnected) return; // closed meanwhile
       const focus = document.activeElement === button;
       shown = show(view, model);
@@ -41,7 +43,7 @@ function before_opening(view, { lead, words, picture, make, show }) {
       still.replaceWith(shown.box);
       if (focus) shown.box.querySelector("select, textarea").focus();
     } catch (error) {
-      opened = null;
+      delete opened[file];
       button.removeAttribute("aria-disabled");
       button.textContent = words;
       view.say(`The model did not open (${error}). Try again.`);

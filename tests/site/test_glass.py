@@ -3,14 +3,20 @@
 What they show is compared with PyTorch in ``tests/chapters/CHAPTER/test_glass*_in_browser.py``.
 """
 
+import copy
 import re
+from types import SimpleNamespace
 
 import pytest
+import torch
 
+from companion import interpret, tasks
 from companion.book import weights
 from companion.chapters.architecture import translator
 from companion.chapters.training import small_gpt
+from companion.config import toy
 from companion.explorers import Glass, GlassGPT
+from companion.transformer import Transformer
 from tests.chapters.architecture.test_glass_in_browser import OPEN, SHOWN
 from tests.chapters.training.test_glass_gpt_in_browser import OPEN as OPEN_GPT
 from tests.chapters.training.test_glass_gpt_in_browser import SHOWN as SHOWN_GPT
@@ -56,6 +62,61 @@ def test_weights_load_after_the_click_and_from_a_file_address(alone, explorer, f
     assert kilobytes * 1000 == pytest.approx(len(weights.scripts()[f"{weights.stem(file)}.js"]), abs=5000)
     root.evaluate(opened)
     assert [name for name in loaded if name.startswith(file.stem)] == [f"{weights.stem(file)}.js"]
+
+
+WORDS = [tasks.PAD, tasks.START, tasks.END, *"abcde"]
+ROWS = [["a", "b", "c", "e", "e"], ["e", "e", "d", "a"], ["b", "a"]]
+KERNEL = """function render({ model, el }) {
+  model.send = (asked) => {
+    if (asked === "weights") setTimeout(() => model.emit("msg:custom", {}, [new DataView(window.own.buffer)]));
+  };"""
+
+
+def from_a_kernel(script):
+    """Make the script of a page one of a notebook: no address, and a kernel that sends bytes when it is asked."""
+    script, replaced = re.subn(r"const SCRIPT = .*;", 'const SCRIPT = "";', script)
+    assert replaced == 1
+    before, head, after = script.rpartition("function render({ model, el }) {")
+    assert head
+    return before + KERNEL + after
+
+
+@pytest.mark.parametrize(("seed", "sizes"), [(11, {"n_layers": 3, "n_heads": 4}), (2, {"n_layers": 1, "n_heads": 1})])
+def test_a_model_of_the_readers_own_opens_from_the_kernel_and_shows_what_pytorch_gives(alone, seed, sizes):
+    model = Transformer(toy(len(WORDS), d_model=16, **sizes), seed=seed)
+    own = Glass(model, WORDS, ROWS, kinds=[list("abcde")])
+    place = SimpleNamespace(get_state=lambda: own.get_state() | {"file": ["mine", own.file[1]]})
+    tab, root, loaded = alone(place, from_a_kernel)
+    tab.evaluate("bytes => (window.own = new Uint8Array(bytes))", list(own._packed))
+    layer, head = sizes["n_layers"] - 1, sizes["n_heads"] - 1
+    assert f"cross-attention, layer {layer}, head {head}" in root.inner_text()
+    root.evaluate(OPEN)
+    assert not [name for name in loaded if "mine" in name and name.endswith(".js")]
+    model = copy.deepcopy(model).double().eval()
+    for row, states, change in (
+        (["a", "b", "c", "e", "e"], {}, {}),
+        (["d", "b", "c", "e", "e"], {"swap__0": 3}, {}),
+        (["e", "e", "d", "a"], {"sentence": 1, "off": 1}, {"heads": {"encoder.layers.0.attention": [0]}}),
+        (["e", "e", "d", "a"], {"off": 0, "norm": False}, {"norm": False}),
+    ):
+        put(root, **states, all=None)
+        with torch.no_grad(), translator.switched(model, **change), interpret.record_attention(model) as found:
+            (written,) = translator.translations(model, [row], WORDS)
+            target = [tasks.START, *written][: translator.MOST]
+            numbers = (torch.tensor([[*map(WORDS.index, text)]]) for text in (row, target))
+            model(*numbers)
+        weights = found[f"decoder.layers.{layer}.cross_attention"][0, head]
+        shown = root.evaluate(SHOWN)
+        assert shown["english"].split() == row
+        assert shown["changed"].split() == [*written, tasks.END][: translator.MOST]
+        got = torch.tensor([float(label.rpartition(": ")[2]) for label in shown["labels"]], dtype=torch.float64)
+        torch.testing.assert_close(got, weights.flatten(), rtol=0, atol=0.0051)
+    assert len(root.query_selector_all('[data-trait="head"]')) == sizes["n_heads"]
+    blocks = root.query_selector_all('[data-trait="block"] option')
+    assert len(blocks) == 2 + 10 * sizes["n_layers"]
+    assert not root.query_selector('[data-trait="tour"]').is_visible()
+    assert root.query_selector('[data-trait="another"]').click() is None
+    assert root.evaluate(SHOWN)["english"].split() == ROWS[0]
 
 
 def test_a_step_answers_at_once_with_its_drawing(figure, capsys):

@@ -166,6 +166,7 @@ def test_a_figure_that_says_how_high_it_will_be_gets_its_room():
     ("entry", "why"),
     [
         ({"model_name": "IntSliderModel", "state": {"value": 1}}, "IntSliderModel is a plain ipywidget.*live lab cell"),
+        (state(file=["own.1a2b", "20 kB"]), "Demo opens a model that only its notebook has: make it a live lab"),
         ({}, "the notebook holds no state for it: run `make notebooks`"),
         (state(x=[[0.5, math.nan]]), r"not finite at x\[0\]\[1\]: pass null and the mask"),
         (state(x={"a": ["-Infinity"]}), r"not finite at x\.a\[0\]"),

@@ -89,6 +89,10 @@ def figure(entry: dict, model_id: str) -> tuple[str, str, str]:
     bad = not_finite(values)
     if bad:
         raise Unshowable(f"{name} stores a value that is not finite at {bad}: pass null and the mask instead")
+    if str(values.get("file", [""])[0]).startswith("own."):
+        raise Unshowable(
+            f"{name} opens a model that only its notebook has: make it a live lab, whose output the page leaves out"
+        )
     esm, css = state["_esm"], state.get("_css", "")
     key = f"{name}.{hashlib.sha256((esm + chr(0) + css).encode()).hexdigest()[:8]}"
     try:

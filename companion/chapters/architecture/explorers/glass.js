@@ -1,21 +1,17 @@
-// Glass: the released translator, run here. Behind what computes (tensors.js, glass_model.js), opened.js, and the parts
+// Glass: the released translator, or a model of the reader's, run here. Behind what computes (tensors.js, glass_model.js), opened.js, and the parts
 // of the figure.
 
 // What stands in place of the picture once the model is there. Returns its element and what draws it.
 function open_glass(view, glass) {
   const sentences = view.get("sentences").map((text) => text.split(" "));
   const { words, most } = glass.about;
+  const [language, lang] = view.get("languages");
   const token = (word) => words.indexOf(word);
   const symbols = { start: token(glass.about.start), end: token(glass.about.end), most };
   const meaning = (word) => view.get("gloss")[word];
   const with_meaning = (word) => (/\p{L}/u.test(word) && meaning(word) ? `${word} (${meaning(word)})` : word);
   const chinese = (word, props = {}) =>
-    h(
-      "ruby",
-      { ...props, lang: "zh" },
-      word,
-      h("rt", { lang: "en" }, /\p{L}/u.test(word) ? (meaning(word) ?? "") : ""),
-    );
+    h("ruby", { ...props, lang }, word, h("rt", { lang: "en" }, /\p{L}/u.test(word) ? (meaning(word) ?? "") : ""));
   // Two texts, each with the words marked that the other has not.
   const compared = (...texts) => {
     const shared = in_both(...texts);
@@ -43,7 +39,7 @@ function open_glass(view, glass) {
     return known.get(key);
   }
   function compute() {
-    const english = with_swaps(sentences[view.get("sentence")], view.get("swapped"));
+    const english = with_swaps(sentences[view.get("sentence")], view.get("swapped"), language);
     const source = english.map(token);
     const chosen = switches();
     const key = JSON.stringify([source, chosen, view.get("step")]);
@@ -61,7 +57,7 @@ function open_glass(view, glass) {
   }
 
   const line = (name) => h("p", { class: "ex-line-of-words" }, h("span", { class: "ex-name" }, name), h("span"));
-  const [english, far, whole, changed] = ["English", "so far", "whole model", "with the change"].map(line);
+  const [english, far, whole, changed] = [language, "so far", "whole model", "with the change"].map(line);
   const fill_line = (node, ...parts) => node.lastChild.replaceChildren(...parts);
   const map = matrix({
     name: "weights",
@@ -205,7 +201,7 @@ function open_glass(view, glass) {
           h(
             "p",
             { class: "ex-topkey" },
-            h("span", { lang: "zh" }, with_meaning(words[k])),
+            h("span", { lang }, with_meaning(words[k])),
             h("span", { class: "ex-bar ex-plus", "aria-hidden": "true", "--a": next[k] }, h("i")),
             h("span", { class: "ex-value" }, num(next[k], 3)),
           ),
@@ -231,8 +227,9 @@ function open_glass(view, glass) {
     [action("next", "next word", () => go(now.step + 1)), (step, last) => step === last],
     [action("all", "all words", () => go(most)), (step, last) => step === last],
   ];
-  const another = () => view.set("sentence", (view.get("sentence") + 17) % sentences.length);
-  const counted = (name) => choice(view, { name, label: name, options: [0, 1].map((k) => [k, String(k)]) });
+  const apart = sentences.length % 17 ? 17 : 1; // so that all have their turn
+  const another = () => view.set("sentence", (view.get("sentence") + apart) % sentences.length);
+  const counted = (name, most) => choice(view, { name, label: name, options: range(most).map((k) => [k, String(k)]) });
   const head_name = (text) => {
     const [path, head] = text.split(", head ");
     return `${name_of(path)}, head ${head}`;
@@ -278,8 +275,8 @@ function open_glass(view, glass) {
         label: "attention",
         options: Object.entries(PLACES).map(([k, [, text]]) => [k, text]),
       }),
-      counted("layer"),
-      counted("head"),
+      counted("layer", glass.config.n_layers),
+      counted("head", glass.config.n_heads),
     ),
     h("div", { class: "ex-flow ex-mapflow" }, map.box, side),
     view.readout,
@@ -309,7 +306,7 @@ function open_glass(view, glass) {
 
 function render({ model, el }) {
   const view = open_view(model, el);
-  const { source, target, weights } = view.get("still");
+  const { source, target, weights, layer, head } = view.get("still");
   const picture = matrix({
     name: "still",
     corner: "word generated",
@@ -317,7 +314,7 @@ function render({ model, el }) {
   });
   picture.table.classList.add("ex-dense");
   picture.fill({
-    title: "cross-attention, layer 1, head 1: rows are the words generated, columns the words read",
+    title: `cross-attention, layer ${layer}, head ${head}: rows are the words generated, columns the words read`,
     rows: target,
     cols: source,
     data: weights.map((row, i) =>
@@ -326,7 +323,6 @@ function render({ model, el }) {
   });
   const { still, draw } = before_opening(view, {
     lead: "A trained Transformer, whole: run it here, word by word, and take parts out of it.",
-    words: "Open the model, 290 kB",
     picture: picture.box,
     make: glass_model,
     show: open_glass,

@@ -78,8 +78,9 @@ function vector_map(point) {
   };
 }
 
-// The words of a sentence, those that have others of their kind as menus; "a" becomes "an" where the next word asks.
-function with_swaps(words, swapped) {
+// The words of a sentence, some of them swapped; in English "a" becomes "an" where the next word asks.
+function with_swaps(words, swapped, language) {
   const list = words.map((word, i) => swapped[i] ?? word);
+  if (language !== "English") return list;
   return list.map((word, i) => (/^an?$/.test(word) ? (/^[aeiou]/.test(list[i + 1]) ? "an" : "a") : word));
 }

@@ -16,7 +16,12 @@ function tour_part(view, { parts, apply }) {
   };
   const said = h("div", { class: "ex-tourbox" }, text, controls(buttons.back, buttons.next, buttons.again));
   const options = ["none", ...tours.map(({ title }) => title)].map((title, k) => [k, title]);
-  const box = h("div", { class: "ex-tour" }, controls(menu(view, { name: "tour", label: "tour", options })), said);
+  const box = h(
+    "div",
+    { class: "ex-tour", hidden: !tours.length },
+    controls(menu(view, { name: "tour", label: "tour", options })),
+    said,
+  );
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
   function show() {

@@ -260,7 +260,6 @@ function render({ model, el }) {
   });
   const { still, draw } = before_opening(view, {
     lead: "A trained GPT, whole: type a beginning, and let it go on, one character at a time.",
-    words: "Open the model, 250 kB",
     picture: picture.box,
     make: gpt_model,
     show: open_gpt,
