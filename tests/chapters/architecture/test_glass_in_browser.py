@@ -117,7 +117,7 @@ def compare(root, values, sentence, step, place, layer, head, swapped=(), row=No
     assert got["chips"] == [
         [i, word] for i, word in enumerate(english) if any(word in kind for kind in values["kinds"])
     ]
-    assert got["lines"][1] == " ".join([*goals, "?"]), where
+    assert got["lines"][1] == " ".join([*goals[:-1], "→", goals[-1]]), where
     assert got["lines"][2].replace(" ", "") == "".join(whole).removesuffix(tasks.END)
     if states:
         assert got["lines"][3].replace(" ", "") == "".join(want["written"]).replace(tasks.END, ""), where

@@ -5,6 +5,7 @@
 function open_glass(view, glass) {
   const sentences = view.get("sentences").map((text) => text.split(" "));
   const { words, most } = glass.about;
+  const NEXT = { class: "ex-next" };
   const [language, lang] = view.get("languages");
   const token = (word) => words.indexOf(word);
   const symbols = { start: token(glass.about.start), end: token(glass.about.end), most };
@@ -57,7 +58,7 @@ function open_glass(view, glass) {
   }
 
   const line = (name) => h("p", { class: "ex-line-of-words" }, h("span", { class: "ex-name" }, name), h("span"));
-  const [english, far, whole, changed] = [language, "so far", "whole model", "with the change"].map(line);
+  const [english, far, whole, changed] = [language, "so far → next", "whole model", "with the change"].map(line);
   const fill_line = (node, ...parts) => node.lastChild.replaceChildren(...parts);
   const map = matrix({
     name: "weights",
@@ -66,6 +67,7 @@ function open_glass(view, glass) {
       if (how === "focus" && i !== row_shown()) {
         pointed = i;
         draw_steps();
+        tour.draw();
       }
       say_more(`${map_rows_words()[i]} → ${map_cols_words()[j]}: weight ${num(row_of(weights(), i)[j])}. `);
     },
@@ -76,13 +78,16 @@ function open_glass(view, glass) {
   };
   map.table.classList.add("ex-dense");
   const bars = h("div", { class: "ex-top" });
-  const side = h("div", { class: "ex-panel ex-side" }, h("p", { class: "ex-caption" }, "next word"), bars);
+  const lacks = h("p", { class: "ex-caption" });
+  const side = h("div", { class: "ex-panel ex-side" }, lacks, bars);
   const scale = h("p", { class: "ex-caption" });
   const heat = vector_map((i, j) => {
     const row = row_of(block().output, i);
     const where = `${block_words()[i]}, feature ${j}: ${num(row[j])}`;
-    say_more(`${where}; its vector has length ${num(Math.hypot(...row))}. `);
+    reading.textContent = `${where}; its vector has length ${num(Math.hypot(...row))}. `;
+    say_more(reading.textContent);
   });
+  const reading = h("p", { class: "ex-reading" }); // beside the picture; read aloud with the rest
   const steps = score_steps({ told: say_more });
 
   const side_of = () => PLACES[view.get("place")][0];
@@ -142,6 +147,17 @@ function open_glass(view, glass) {
     view.root.dataset.english = now.english.join(" ");
   }
 
+  // What is left out of the model.
+  function missing() {
+    const { off, ...parts } = now.chosen;
+    const heads = Object.entries(off).flatMap(([path, list]) => list.map((k) => `head ${k} of ${name_of(path)}`));
+    return [
+      ...heads,
+      ...Object.keys(LEFT_OUT)
+        .filter((name) => !parts[name])
+        .map((name) => LEFT_OUT[name]),
+    ];
+  }
   function draw_translations() {
     const { whole: right, written, chosen } = now;
     const same = JSON.stringify(chosen) === JSON.stringify(WHOLE);
@@ -160,7 +176,7 @@ function open_glass(view, glass) {
     if (steps.box.hidden) return;
     const keys = map_cols_words();
     steps.fill({
-      title: `From score to weight, for ${query}: exp is taken of the score less the largest, and divided by the sum of its column. Click on a row of the map for another query.`,
+      title: `From score to weight, for ${query}: exp is taken of the score less the largest, and divided by the sum of its column. Choose a row of the map for another query.`,
       ...{ keys, row, head: attention(), hidden: keys.map((_, j) => hidden(row, j)) },
       root: now.chosen.scale ? attention().query.cols : null,
       causal: view.get("place") === "self_attention" && now.chosen.causal,
@@ -178,13 +194,13 @@ function open_glass(view, glass) {
   function draw_all() {
     const { step, goals, probabilities, written } = now;
     draw_english();
-    fill_line(far, ...goals.flatMap((word, i) => [chinese(word, i === step ? { class: "ex-next" } : {}), " "]), "?");
+    fill_line(far, ...goals.slice(0, -1).flatMap((word) => [chinese(word), " "]), "→ ", chinese(goals[step], NEXT));
     const [rows, cols] = [map_rows_words(), map_cols_words()];
     map.fill({
       title: `${PLACES[view.get("place")][1]}, layer ${view.get("layer")}, head ${view.get("head")}: each row looks at the columns`,
       label: "attention weights, one row a query, one column a key",
-      rows,
-      cols,
+      rows: rows.map(with_meaning),
+      cols: cols.map(with_meaning),
       data: rows.map((row, i) =>
         cols.map((col, j) => {
           const w = row_of(weights(), i)[j];
@@ -192,6 +208,8 @@ function open_glass(view, glass) {
         }),
       ),
     });
+    const without = missing();
+    lacks.textContent = `next word${without.length ? `, without ${without.join(" and ")}` : ""}`;
     const next = row_of(probabilities, step);
     const order = range(next.length).sort((a, b) => next[b] - next[a]);
     bars.replaceChildren(
@@ -207,7 +225,13 @@ function open_glass(view, glass) {
           ),
         ),
     );
-    const full = heat.fill(name_of(paths()[view.get("block")]), block_words(), block().output);
+    const full = heat.fill(
+      name_of(paths()[view.get("block")]),
+      block_words(),
+      block().output,
+      block_words().map(with_meaning),
+    );
+    reading.textContent = "";
     scale.textContent = `one row a position, one column a feature; blue above 0, orange below, full at ${num(full)}`;
     draw_translations();
     for (const [button, over] of ends) button.setAttribute("aria-disabled", String(over(step, written.length - 1)));
@@ -221,6 +245,13 @@ function open_glass(view, glass) {
     explain();
   }
 
+  const all_back = { off: 0, causal: true, positions: true, norm: true, scale: true };
+  function put_back(more = {}) {
+    moving = true;
+    for (const [name, value] of Object.entries({ ...all_back, ...more })) view.set(name, value);
+    moving = false;
+    draw();
+  }
   const go = (to) => view.set("step", Math.max(0, Math.min(to, now.written.length - 1)));
   const ends = [
     [action("back", "back", () => go(now.step - 1)), (step) => step === 0],
@@ -245,6 +276,7 @@ function open_glass(view, glass) {
   const parts = { map: map.box, next: side, steps: steps.box, texts, tree: beams.lit };
   const tour = tour_part(view, {
     parts,
+    row: () => pointed,
     apply(state, at) {
       moving = true;
       for (const [name, value] of Object.entries(state)) view.set(name, value);
@@ -255,7 +287,11 @@ function open_glass(view, glass) {
       draw_all();
     },
   });
-  view.watch("tour", () => (view.get("stop") ? view.set("stop", 0) : tour.show()));
+  view.watch("tour", () => {
+    if (!view.get("tour")) put_back({ scores: false, tree: false });
+    if (view.get("stop")) view.set("stop", 0);
+    else tour.show();
+  });
   view.watch("stop", () => tour.show());
   new ResizeObserver(() => view.get("tree") && draw()).observe(beams.box);
   const box = h(
@@ -267,8 +303,8 @@ function open_glass(view, glass) {
       action("another", "draw another", another),
     ),
     english,
-    far,
     controls(...ends.map(([button]) => button)),
+    far,
     controls(
       menu(view, {
         name: "place",
@@ -293,6 +329,7 @@ function open_glass(view, glass) {
       toggle(view, { name: "positions", label: "with positions" }),
       toggle(view, { name: "norm", label: "with norms" }),
       toggle(view, { name: "scale", label: "with scale" }),
+      action("whole", "put everything back", () => put_back()),
     ),
     texts,
     beams.box,
@@ -300,6 +337,7 @@ function open_glass(view, glass) {
     controls(menu(view, { name: "block", label: "block", options: paths().map((path, k) => [k, name_of(path)]) })),
     scale,
     heat.plot,
+    reading,
   );
   return { box, draw };
 }
@@ -333,7 +371,7 @@ function render({ model, el }) {
   });
   view.watch("sentence swapped step place layer head block off causal positions norm scale scores tree width", draw);
   view.show(still);
-  view.say("The model’s own weights on one sentence. Point at a cell for its number.");
+  view.say("The model’s own weights on one sentence. Choose a cell for its number.");
   return view.done;
 }
 

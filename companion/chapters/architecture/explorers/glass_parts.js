@@ -17,6 +17,7 @@ function name_of(path) {
   const words = BLOCKS[part] ?? `after add and norm ${part.slice(-1)}`;
   return `${side}${layer ? ` layer ${layer}` : ""}: ${words}`;
 }
+const LEFT_OUT = { causal: "the causal mask", positions: "positions", norm: "norms", scale: "the scale" };
 const quoted = (word) => `“${word}”`;
 
 // The longest list of entries that two lists have in the same order, as pairs of places.
@@ -35,18 +36,18 @@ function in_both(a, b) {
 }
 
 // A heat map of vectors, one row a position; `point(i, j)` is called when a number is touched. A row whose numbers stay
-// is not drawn again.
+// is not drawn again. Rows are named in the picture as `names` says.
 function vector_map(point) {
   const plot = h("svg", { class: "ex-plot ex-heat", role: "group" });
   const rover = rove(plot, point);
   const rows = [];
   const mark = (i, j) =>
     h("rect", {
-      ...{ x: 66 + 5 * j, y: 18 * i + 1, width: 4.6, height: 16, role: "img", tabindex: "-1" },
+      ...{ x: 136 + 5 * j, y: 18 * i + 1, width: 4.6, height: 16, role: "img", tabindex: "-1" },
       ...{ "data-i": i, "data-j": j },
     });
   function add_row(i, cols) {
-    const name = h("text", { x: 60, y: 18 * i + 13, "text-anchor": "end" });
+    const name = h("text", { x: 130, y: 18 * i + 13, "text-anchor": "end" });
     const marks = range(cols).map((j) => mark(i, j));
     const box = h("g", null, name, marks);
     plot.append(box);
@@ -54,9 +55,9 @@ function vector_map(point) {
   }
   return {
     plot,
-    fill(label, words, x) {
+    fill(label, words, x, names) {
       const most = largest([[...x.data]]);
-      plot.setAttribute("viewBox", `0 0 ${70 + 5 * x.cols} ${18 * x.rows}`);
+      plot.setAttribute("viewBox", `0 0 ${140 + 5 * x.cols} ${18 * x.rows}`);
       plot.setAttribute("aria-label", label);
       for (const { box } of rows.splice(x.rows)) box.remove();
       while (rows.length < x.rows) rows.push(add_row(rows.length, x.cols));
@@ -64,7 +65,7 @@ function vector_map(point) {
         const key = [words[i], most, ...row_of(x, i)].join(" ");
         if (key === row.key) return;
         row.key = key;
-        row.name.textContent = words[i];
+        row.name.textContent = names[i];
         row_of(x, i).forEach((value, j) => {
           const { tone, amount } = signed(value, most);
           row.marks[j].setAttribute("class", `ex-${tone}`);

@@ -8,7 +8,7 @@ function render({ model, el }) {
   const view = open_view(model, el);
   const dots = model.get("dots").map((row) => (typeof row === "string" ? row.split(" ").map(Number) : row));
   const n = dots[0].length;
-  const sx = (score) => Number((WIDE / 2 + (score / REACH) * (WIDE / 2 - 8)).toFixed(2));
+  const sx = (score) => Number((WIDE / 2 + (score / REACH) * (WIDE / 2 - 14)).toFixed(2));
   const pitch = (WIDE - LEFT) / n;
   const line = (y, name, x1 = LEFT) => ({ tag: "line", class: name, x1, x2: WIDE, y1: y, y2: y });
   const bar = (k, share, base, tall, best) => {
@@ -41,9 +41,7 @@ function render({ model, el }) {
       text_mark(WIDE, 11, `spread ${num(spread)}`, "end", "ex-strong"),
       { tag: "rect", class: "ex-unit", x: sx(-expected), width: 2 * (sx(expected) - WIDE / 2), y: 18, height: 60 },
       line(78, "ex-axis", 0),
-      ...[-REACH, -REACH / 2, 0, REACH / 2, REACH].map((s) =>
-        text_mark(sx(s), 92, short(s), s === -REACH ? "start" : s === REACH ? "end" : "middle"),
-      ),
+      ...[-REACH, -REACH / 2, 0, REACH / 2, REACH].map((s) => text_mark(sx(s), 92, short(s), "middle")),
       ...range(n).map((k) => ({
         tag: "circle",
         class: k === best ? "ex-mark ex-best" : "ex-mark",

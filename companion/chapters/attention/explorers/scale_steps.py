@@ -80,7 +80,8 @@ def _sentences(found: list[dict[str, float]]) -> list[str]:
         f"The same scores, each divided by {root(5)}. Their spread is {shown(sd[5])}, the largest weight "
         f"{_share(top[5])}, and the derivatives add up to {_share(total[5])}.",
         f"Back to d_k = 4, with the scores divided by {root(6)}. The spread is {shown(sd[6])} and the largest weight "
-        f"{_share(top[6])}: after the division, the width does not decide how sharp the weights are.",
+        f"{_share(top[6])}: after the division, the draw and not the width decides how sharp the weights are.",
         f"Why not divide by d_k itself? At d_k = 256 the spread would be {shown(sd[7])} and every weight between "
-        f"{_share(found[7]['least'])} and {_share(top[7])}: nearly a plain average, whatever the query asks for.",
+        f"{_share(found[7]['least'])} and {_share(top[7])}. The derivatives add up to {_share(total[7])}, more than ever, "
+        "but the output is nearly a plain average, whatever the query asks for.",
     ]

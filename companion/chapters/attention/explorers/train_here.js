@@ -30,12 +30,13 @@ function run_card(line, point) {
       const { weights, says: said } = run.looks[at];
       name.replaceChildren(h("span", { class: `ex-swatch ex-line${line}`, "aria-hidden": "true" }), run.title);
       const fact = (words, value) => h("p", null, h("span", null, words), h("span", { class: "ex-value" }, value));
+      const then = run.counted === undefined ? "" : ` at step ${run.counted}`;
       const counted = (x, of) => (x === undefined ? "…" : `${x} of ${of.toLocaleString("en")}`);
       facts.replaceChildren(
         fact("step", `${run.step} of ${STEPS}`),
         fact("loss", run.losses.length ? loss_words(run.losses[run.losses.length - 1]) : "…"),
-        fact("words wrong", counted(run.wrong, counts.words)),
-        fact("sentences right", counted(run.right, counts.sentences)),
+        fact(`words wrong${then}`, counted(run.wrong, counts.words)),
+        fact(`sentences right${then}`, counted(run.right, counts.sentences)),
       );
       const rows = [...french, "end"];
       map.fill({
@@ -76,7 +77,7 @@ function render({ model, el }) {
   const settings = () =>
     Object.fromEntries(["scale", "causal", "warmup", "rate"].map((name) => [name, view.get(name)]));
   const chosen = () => (view.get("seed") === "all" ? [1, 2, 3] : [view.get("seed")]);
-  const beforehand = { title: "seed 1, trained by PyTorch beforehand", line: 0, step: STEPS, ...still };
+  const beforehand = { title: "seed 1, trained by PyTorch beforehand", line: 0, step: STEPS, counted: STEPS, ...still };
   const shown = () => (runs.length ? runs : [beforehand]);
   const run_at = (line) => shown().find((run) => run.line === line);
 
@@ -112,8 +113,9 @@ function render({ model, el }) {
     const counts =
       run.wrong === undefined
         ? ""
-        : ` Given the right words before each, it predicts ${run.wrong} of ${words.toLocaleString("en")} words wrongly. ` +
-          `By itself it generates ${run.right} of ${sentences} sentences without a mistake.`;
+        : ` Counted at step ${run.counted}: given the right words before each, it predicts ${run.wrong} of ` +
+          `${words.toLocaleString("en")} words wrongly; by itself it generates ${run.right} of ${sentences} sentences ` +
+          "without a mistake.";
     const state = active && resting ? " Stopped." : "";
     const parts = [
       problem,
@@ -178,6 +180,7 @@ function render({ model, el }) {
       return;
     }
     Object.assign(active, { step, looks, ...counts });
+    if (counts.wrong !== undefined) active.counted = step;
     if (loss !== null) active.losses.push(loss);
     if (step >= STEPS) {
       explain();
@@ -278,19 +281,31 @@ function render({ model, el }) {
     ),
     controls(train, stop, reset),
     h(
-      "p",
-      { class: "ex-caption" },
-      "loss of the training batches, mean of 10 steps; each line is a tenth of the one above",
+      "div",
+      { class: "ex-trainflow" },
+      h(
+        "div",
+        null,
+        h(
+          "p",
+          { class: "ex-caption" },
+          "loss of the training batches, mean of 10 steps; each line is a tenth of the one above",
+        ),
+        plot.plot,
+      ),
+      h(
+        "div",
+        null,
+        controls(
+          menu(view, {
+            name: "sentence",
+            label: "sentence of the maps",
+            options: examples.map(({ english }, k) => [k, english.join(" ")]),
+          }),
+        ),
+        deck,
+      ),
     ),
-    plot.plot,
-    controls(
-      menu(view, {
-        name: "sentence",
-        label: "sentence of the maps",
-        options: examples.map(({ english }, k) => [k, english.join(" ")]),
-      }),
-    ),
-    deck,
   );
   plot.plot.classList.add("ex-train");
   plot.plot.after(view.readout);
