@@ -15,9 +15,12 @@ SOFTMAX = (
     torch.ops.aten._softmax,
     torch.ops.aten._log_softmax,
     torch.ops.aten._safe_softmax,
+    torch.ops.aten._masked_softmax,
+    torch.ops.aten._sparse_softmax,
+    torch.ops.aten._sparse_log_softmax,
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu,
 )
-"""The operators behind every softmax and log-softmax of torch on the CPU, that of its attention included."""
+"""The operators behind every softmax and log-softmax of torch on the CPU, masked, sparse or within its attention."""
 ATTENTION = (
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu,
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward,

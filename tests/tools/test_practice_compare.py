@@ -34,6 +34,19 @@ def test_what_differs_is_said(answer, message):
     assert re.search(message, one_line(refused(toy(), answer)))
 
 
+@pytest.mark.parametrize("name", ["scaled-scores", "attention"])
+def test_a_root_in_float32_is_told_from_a_wrong_answer(name):
+    def with_root(query, key, *others):  # torch makes a float32 of a whole number
+        return BY_NAME[name].reference(query * key.shape[-1] ** 0.5 / torch.tensor(key.shape[-1]).sqrt(), key, *others)
+
+    question = "is a step of yours in float32?"
+    assert question in one_line(refused(BY_NAME[name], with_root))
+    want = torch.ones(3, dtype=torch.float64)
+    assert question in difference(want + 1e-7, want)
+    assert question not in difference(want + 1e-3, want)
+    assert question not in difference(want.float() + 1e-3, want.float())
+
+
 def test_a_factor_that_rounds_to_one_is_not_said():
     found = one_line(refused(toy(), lambda x: 2.0002 * x))
     assert "the largest difference is" in found

@@ -23,6 +23,11 @@ def by_attention(scores):
     return F.scaled_dot_product_attention(scores, keys, keys, scale=1.0).nan_to_num(0.0)
 
 
+def sparse(scores):
+    places = scores.isfinite().nonzero().T
+    return torch.sparse_coo_tensor(places, scores[tuple(places)], scores.shape, check_invariants=True)
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -31,10 +36,13 @@ def by_attention(scores):
         lambda scores: F.softmax(scores, -1).nan_to_num(0.0),
         lambda scores: nn.Softmax(-1)(scores).nan_to_num(0.0),
         lambda scores: scores.log_softmax(-1).exp().nan_to_num(0.0),
+        lambda scores: torch._masked_softmax(scores, scores == -torch.inf, -1).nan_to_num(0.0),
+        lambda scores: torch.sparse.softmax(sparse(scores), -1).to_dense(),
+        lambda scores: torch.sparse.log_softmax(sparse(scores), -1).to_dense().exp(),
         quietly,
         by_attention,
     ],
-    ids=["method", "torch", "functional", "module", "log", "caught", "attention"],
+    ids=["method", "torch", "functional", "module", "log", "masked", "sparse", "sparse log", "caught", "attention"],
 )
 def test_a_forbidden_softmax_is_refused_and_named(function):
     error = refused(BY_NAME["softmax-stable"], function)
