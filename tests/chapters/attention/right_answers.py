@@ -80,8 +80,7 @@ def attention_by_queries(query, key, value, mask=None):
         if mask is None:
             weights = scores.softmax(-1)
         else:
-            allowed = mask[..., min(i, mask.shape[-2] - 1), :].expand(scores.shape)
-            weights = masked_by_hand(scores, allowed)
+            weights = masked_by_hand(scores, mask.expand(*query.shape[:-1], -1)[..., i, :].expand(scores.shape))
         rows.append((weights[..., None] * value).sum(-2))
     return torch.stack(rows, -2)
 
@@ -163,7 +162,12 @@ ALTERNATIVES = {
         masked_by_bias,
         lambda scores, mask: torch.where(mask, scores, -1e30).softmax(-1) * mask,
     ],
-    "attention": [attention_by_einsum, attention_by_queries, F.scaled_dot_product_attention, package_attention],
+    "attention": [
+        attention_by_einsum,
+        attention_by_queries,
+        F.scaled_dot_product_attention,
+        lambda q, k, v, m=None: package_attention(q, k, v, m if m is None else m.expand((q @ k.mT).shape)),
+    ],
     "debug-padded-batch": [sentences_alone, sentences_by_average_weight],
     "softmax-jacobian": [jacobian_by_loops, jacobian_by_identity, jacobian_by_autograd],
     "attention-backward": [backward_by_jacobian, backward_by_output],

@@ -64,6 +64,53 @@ def test_two_bugs_in_one_answer_are_named_one_after_the_other():
     assert refused(BY_NAME["softmax-stable"], lambda s: s.exp() / s.exp().sum(-1, keepdim=True)).mistake == "no-shift"
 
 
+def queries_masked(mask):
+    return mask[:, None] if mask.ndim == 1 else mask
+
+
+def sentences_masked(mask):
+    return mask[:, None] if mask.ndim == 3 else mask
+
+
+@pytest.mark.parametrize("misread", [queries_masked, sentences_masked])
+def test_a_mask_broadcasts_from_its_last_axis(misread):
+    """Read from the first, one axis hides queries, and three hide keys of sentences in place of heads."""
+
+    def weights(scores, mask):
+        return BY_NAME["masked-weights"].reference(scores, misread(mask) if scores.ndim in (2, 4) else mask)
+
+    def attend(query, key, value, mask=None):
+        mask = misread(mask) if mask is not None and query.ndim in (2, 4) else mask
+        return BY_NAME["attention"].reference(query, key, value, mask)
+
+    assert refused(BY_NAME["masked-weights"], weights)
+    assert refused(BY_NAME["attention"], attend)
+
+
+def test_the_transpose_written_out_for_some_numbers_of_axes_is_not_enough():
+    def scores(query, key):
+        order = {2: (1, 0), 3: (0, 2, 1), 4: (0, 1, 3, 2)}[key.ndim]
+        return query @ key.permute(order) / math.sqrt(key.shape[-1])
+
+    assert "three leading axes" in one_line(refused(BY_NAME["scaled-scores"], scores))
+
+
+def test_a_little_added_to_the_sum_is_no_way_out_of_a_row_of_minus_infinity():
+    """A number small enough for float64 is 0 in float32, and a repair of the last row alone leaves the others."""
+
+    def divided(scores, added):
+        powers = (scores - scores.amax(-1, keepdim=True).clamp_min(-1e30)).exp()
+        return powers / (powers.sum(-1, keepdim=True) + added)
+
+    def last(scores):
+        weights = divided(scores, 0)
+        weights[..., -1, :] = weights[..., -1, :].nan_to_num(0.0)
+        return weights
+
+    for wrong in (last, lambda scores: divided(scores, 1e-300)):
+        assert "all scores of the first row are -inf" in one_line(refused(BY_NAME["softmax-stable"], wrong))
+
+
 def test_a_renormalised_row_is_named_only_where_a_hidden_score_took_everything():
     """The diagnosis speaks of weights that underflowed: in the case that fails they have."""
     error = refused(BY_NAME["masked-weights"], softmax_then_mask)

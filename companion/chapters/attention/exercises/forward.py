@@ -51,6 +51,9 @@ def _attention_cases() -> list[Case]:
         Case((*three(dtype=F64), row), "a query with no key"),
         Case((*three(2, dtype=F32), sentence), "a sentence with no key"),
         Case((query, key, torch.where(seen.any(0)[:, None], value, 1e30), seen), "hidden values of 1e30"),
+        Case((*three(dtype=F64, t_q=7), draw.mask(7)), "a mask of keys"),
+        Case((*three(dtype=F32), draw.mask(5, 2)[:, :1]), "a mask of queries"),
+        Case((*three(2, 2, dtype=F32), draw.mask(2, 1, 7)), "a mask for each head"),
     ]
 
 
@@ -94,7 +97,8 @@ ATTENTION = Exercise(
     minutes=20,
     reference=_attention,
     cases=_attention_cases,
-    tested="three mask shapes and none, leading axes, one key, no key, both dtypes, large scores, huge hidden values",
+    tested="no mask and masks of one to three axes, leading axes, one key, no key, both dtypes, large scores, huge "
+    "hidden values",
     hints=(
         "Three steps: scores, weights, output. Write the shape of each beside its line before you write the line.",
         "You have solved the first two steps: `scaled-scores` and `masked-weights`. The mask is optional, so there are "

@@ -30,6 +30,7 @@ def _padded_cases() -> list[Case]:
         w_q, w_k = (draw.normal(7, 5, dtype=dtype, scale=scale) for _ in range(2))
         return x, torch.tensor(lengths), w_q, w_k, draw.normal(7, 11, dtype=dtype)
 
+    one = torch.ones(1, 1)
     return [
         Case(batch(3, 1, t=3, dtype=F64), "two sentences, one of them padded"),
         Case(batch(1, t=1, dtype=F32), "one token"),
@@ -38,6 +39,7 @@ def _padded_cases() -> list[Case]:
         Case(batch(1, 2, 3, t=3, dtype=F64), "as many sentences as tokens"),
         Case(batch(2, 5, t=11, dtype=F32, junk=1e3), "large numbers in the padding"),
         Case(batch(5, 2, 3, t=5, dtype=F64, scale=1e3), "scores near a million"),
+        Case((torch.tensor([[[1.0], [1e10]]]), torch.tensor([1]), one, one, one), "a pad of 1e10"),
     ]
 
 
@@ -94,6 +96,12 @@ PADDED_BATCH = Exercise(
             "The mask still acts after the softmax, and you divide by what is left of each row. In this case the pads "
             "score so high that they took all the weight, and the real tokens underflowed to 0: nothing is left to "
             "divide by. Hide scores, not weights.",
+        ),
+        Mistake(
+            "mask-added",
+            Edit("scores.masked_fill(~real[:, None, :], -torch.inf)", "(scores + ~real[:, None, :] * -1e9)"),
+            "You lower the scores of the pads by a fixed number. A pad may score higher by more than that. "
+            "Replace its score by -inf.",
         ),
         Mistake(
             "pads-attended",

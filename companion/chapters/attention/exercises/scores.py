@@ -33,6 +33,7 @@ def _scaled_scores_cases() -> list[Case]:
         Case(pair(2, 3, t_q=5, t_k=7, d_k=11, dtype=F64), "two leading axes"),
         Case(pair(t_q=3, t_k=5, d_k=13, dtype=F32, scale=30.0), "scores near a thousand"),
         Case(pair(t_q=5, t_k=3, d_k=13, dtype=F64, scale=1e3), "scores near a million"),
+        Case(pair(2, 1, 3, t_q=2, t_k=3, d_k=5, dtype=F32), "three leading axes"),
     ]
 
 
@@ -45,7 +46,7 @@ SCALED_SCORES = Exercise(
     minutes=10,
     reference=_scaled_scores,
     cases=_scaled_scores_cases,
-    tested="sizes that all differ, leading axes, one key, width 1, float32 and float64, scores up to a million",
+    tested="sizes that all differ, up to three leading axes, one key, width 1, both dtypes, scores up to a million",
     hints=(
         "Write down the shapes first. Each query meets each key: which axis disappears, and which two remain?",
         "A matrix product needs the key with its last two axes swapped, whatever stands before them: `.mT` or "

@@ -39,6 +39,7 @@ def _softmax_cases() -> list[Case]:
         Case((draw.normal(3, 5) + heights,), "each row at another height"),
         Case((some,), "some scores are -inf"),
         Case((empty,), "all scores of the last row are -inf"),
+        Case((torch.tensor([[-torch.inf] * 3, [0.0, 1.0, 2.0]]),), "all scores of the first row are -inf"),
     ]
 
 
@@ -79,7 +80,7 @@ SOFTMAX_STABLE = Exercise(
     reference=_softmax_stable,
     cases=_softmax_cases,
     forbidden=SOFTMAX,
-    tested="leading axes, one key, both dtypes, scores of a million either way, -inf entries and a row of -inf",
+    tested="leading axes, one key, both dtypes, scores of a million either way, -inf entries and rows of -inf",
     hints=(
         "What is exp(1000) on a computer? Then recall what happens to a softmax when one number is added to all "
         "scores of a row.",
@@ -177,6 +178,9 @@ def _masked_cases() -> list[Case]:
         Case((best_hidden, best_hidden < best_hidden.amax(-1, True)), "the largest score, about a million, hidden"),
         Case((draw.normal(3, 5, dtype=F32), row), "a query with no key"),
         Case((draw.normal(2, 5, 7), sentence), "a sentence with no key"),
+        Case((draw.normal(3, 3), torch.tensor([True, False, True])), "a mask of keys"),
+        Case((draw.normal(3, 5, dtype=F32), torch.tensor([[True], [False], [True]])), "a mask of queries"),
+        Case((draw.normal(2, 2, 3, 5), draw.mask(2, 1, 5)), "a mask for each head"),
     ]
 
 
@@ -195,7 +199,7 @@ MASKED_WEIGHTS = Exercise(
     reference=_masked_weights,
     cases=_masked_cases,
     exact_zeros=True,
-    tested="masks of four shapes, one key, nothing hidden, a large hidden score, a query with no key, both dtypes",
+    tested="masks of one axis to four, one key, nothing hidden, a large hidden score, a query with no key, both dtypes",
     hints=(
         "A hidden key must get weight exactly 0, and the rest of the row must still sum to 1. Which score leads to "
         "weight 0, whatever the other scores are?",
