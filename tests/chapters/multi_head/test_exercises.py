@@ -8,7 +8,7 @@ import torch
 from companion.interpret import head_contributions, head_importance
 from companion.multihead import MultiHeadAttention, merge_heads, repeat_heads, split_heads
 from companion.practice import exercises, inputs
-from companion.practice.checker import check
+from companion.practice.checker import WrongAnswer, check
 
 BY_NAME = {exercise.name: exercise for exercise in exercises("multi-head")}
 
@@ -68,3 +68,17 @@ def test_a_mask_without_an_axis_for_the_heads_is_wrong_in_silence_somewhere():
             continue
         silent += not torch.allclose(got, BY_NAME["multi-head"].reference(*case.arguments))
     assert silent == 1
+
+
+def _as_contiguous(x):
+    """What memory holds, read as if the tensor were contiguous."""
+    return x.as_strided(x.shape, x.new_empty(x.shape).stride())
+
+
+@pytest.mark.parametrize("name", ["split-heads", "merge-heads", "repeat-heads", "head-contributions"])
+def test_steps_in_memory_are_not_those_of_every_tensor(name):
+    def wrong(x, *others):
+        return BY_NAME[name].reference(_as_contiguous(x), *others)
+
+    with pytest.raises(WrongAnswer, match="transposed view"):
+        check(BY_NAME[name], wrong)

@@ -29,6 +29,7 @@ def _split_cases() -> list[Case]:
         Case(features(2, 3, 3, 5, F64), "as many heads as positions"),
         Case(features(2, 7, 2, 5, F64, 1e3), "large numbers"),
         Case(features(1, 5, 4, 4, F32), "heads as wide as there are heads"),
+        Case((draw.normal(2, 6, 5).mT, 3), "a transposed view"),
     ]
 
 
@@ -41,7 +42,7 @@ SPLIT_HEADS = Exercise(
     minutes=10,
     reference=_split,
     cases=_split_cases,
-    tested="one head, heads of width 1, as many heads as positions, float32 and float64",
+    tested="one head, heads of width 1, as many heads as positions, a transposed view, float32 and float64",
     hints=(
         "The features of one position stay together: only the last axis is cut. Which two sizes does it become, and in "
         "which order must they stand, so that a head holds neighbouring features?",
@@ -103,6 +104,7 @@ def _merge_cases() -> list[Case]:
         Case(heads(2, 3, 3, 5, dtype=F64), "as many heads as positions"),
         Case(heads(2, 2, 7, 5, dtype=F64, scale=1e3), "large numbers"),
         Case(heads(1, 4, 4, 4, dtype=F32), "all sizes equal"),
+        Case((draw.normal(2, 5, 3, 4).transpose(1, 2),), "a transposed view"),
     ]
 
 
@@ -115,7 +117,7 @@ MERGE_HEADS = Exercise(
     minutes=5,
     reference=_merge,
     cases=_merge_cases,
-    tested="one head, heads of width 1, as many heads as positions, float32 and float64",
+    tested="one head, heads of width 1, as many heads as positions, a transposed view, float32 and float64",
     hints=(
         "It is the way back: what you did last in the cut comes first here. Which axis must stand next to which, "
         "before "
@@ -176,6 +178,7 @@ def _repeat_cases() -> list[Case]:
         Case(keys(2, 3, 2, 5, 1, F64), "nothing to share"),
         Case(keys(3, 5, 2, 1, 3, F64), "width 1"),
         Case(keys(2, 2, 3, 5, 2, F64, 1e3), "as many in a group as groups"),
+        Case((draw.normal(2, 5, 3, 4).transpose(1, 2), 6), "a transposed view"),
     ]
 
 
@@ -188,7 +191,7 @@ REPEAT_HEADS = Exercise(
     minutes=10,
     reference=_repeat,
     cases=_repeat_cases,
-    tested="one key-value head, as many as queries, several groups, float32 and float64",
+    tested="one key-value head, as many as queries, several groups, a transposed view, float32 and float64",
     hints=(
         "Write down which key-value head each query head uses, for four query heads and two key-value heads. "
         "Neighbours "

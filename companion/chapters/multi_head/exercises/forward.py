@@ -47,7 +47,8 @@ def _cases() -> list[Case]:
         mask = draw.mask(batch, t, t)
         return x, w_q, w_k, w_v, w_o, n_heads, mask if masked else None
 
-    eye = torch.eye(2)
+    eye, one = torch.eye(2), torch.ones(1, 1)
+    far = torch.tensor([[[100.0], [-200.0]]]), one, one, one, one, 1, torch.tensor([[[True, True], [True, False]]])
     by_hand = torch.tensor([[[math.log(3.0), 0.0], [0.0, 0.0]]]), eye, eye, eye, eye, 2, None
     return [
         Case(by_hand, "the example"),
@@ -58,6 +59,7 @@ def _cases() -> list[Case]:
         Case(layer(3, 3, 5, 3, 2, 1, F64, masked=True), "a mask, as many heads as sentences"),
         Case(layer(1, 4, 6, 4, 3, 2, F32), "as many heads as positions"),
         Case(layer(2, 3, 5, 2, 4, 3, F64, scale=1e3), "large numbers"),
+        Case(far, "scores far from 0, the largest hidden"),
     ]
 
 
@@ -70,7 +72,8 @@ MULTI_HEAD = Exercise(
     minutes=25,
     reference=_multi_head,
     cases=_cases,
-    tested="one head, heads that do not divide the width, masks, as many heads as sentences, float32 and float64",
+    tested="one head, heads that do not divide the width, masks, as many heads as sentences, a large hidden score, "
+    "both dtypes",
     hints=(
         "Five steps: project, cut into heads, attend, join, project. Write the shape after each of them beside your "
         "code before you run it.",
@@ -135,6 +138,26 @@ MULTI_HEAD = Exercise(
             "mask-inverted",
             Edit("~mask", "mask"),
             "The mask is read the other way round: True means that the query may look.",
+        ),
+        Mistake(
+            "renormalised",
+            (
+                Edit(".masked_fill(~mask[:, None], -torch.inf)", ""),
+                Edit(
+                    "    output = scores.softmax(dim=-1)",
+                    "    weights = scores.softmax(dim=-1) * (1 if mask is None else mask[:, None])\n"
+                    "    output = weights / weights.sum(dim=-1, keepdim=True)",
+                ),
+            ),
+            "You hid keys after the softmax and divided by what was left. In this case a hidden score is so large that "
+            "it took all the weight: nothing is left to divide by. Hide scores, not weights.",
+        ),
+        Mistake(
+            "finite-stand-in",
+            Edit("-torch.inf", "-1e4"),
+            "You hid keys with a negative number that is not large enough: here a score that may be seen lies below "
+            "it. Hide them with -inf.",
+            also=(Edit(".masked_fill(~mask[:, None], -torch.inf)", " + ~mask[:, None] * -1e4"),),
         ),
         Mistake(
             "mask-without-head-axis",

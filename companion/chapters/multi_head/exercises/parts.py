@@ -28,6 +28,7 @@ def _contribution_cases() -> list[Case]:
         Case(layer(2, 3, 2, 2, 6, F64), "joined as wide as the model"),
         Case(layer(3, 2, 3, 5, 4, F64), "wider joined than the model"),
         Case(layer(2, 3, 7, 3, 9, F64, 1e3), "large numbers"),
+        Case((draw.normal(2, 5, 3, 4).transpose(1, 2), draw.normal(7, 12).mT), "transposed views"),
     ]
 
 
@@ -40,7 +41,7 @@ HEAD_CONTRIBUTIONS = Exercise(
     minutes=20,
     reference=_contributions,
     cases=_contribution_cases,
-    tested="one head, joined features narrower and wider than the model, float32 and float64",
+    tested="one head, joined features narrower and wider than the model, transposed views, float32 and float64",
     hints=(
         "Joining and multiplying is a sum over the joined features. Which rows of the matrix does the first head meet?",
         "Cut the rows of the matrix into as many blocks as there are heads, each as high as a head is wide. Then each "
