@@ -1,5 +1,6 @@
 """The exercises on positional encoding: the examples worked out by hand, and mistakes as a reader would write them."""
 
+import dataclasses
 import math
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 
 from companion.positional import ALiBi, encode, relative_shift, rotate, rotation, t5_bucket
 from companion.practice import exercises, inputs
-from companion.practice.checker import check
+from companion.practice.checker import WrongAnswer, check
 
 BY_NAME = {exercise.name: exercise for exercise in exercises("positional-encoding")}
 
@@ -46,7 +47,58 @@ IN_THE_PACKAGE = {
 
 @pytest.mark.parametrize("name", IN_THE_PACKAGE)
 def test_the_functions_of_the_package_are_right_answers(name):
-    assert check(BY_NAME[name], IN_THE_PACKAGE[name]) == len(BY_NAME[name].cases())
+    """Those that take positions take whole ones."""
+    cases = [case for case in BY_NAME[name].cases() if not case.note.startswith("fractions")]
+    exercise = dataclasses.replace(BY_NAME[name], cases=lambda: cases)
+    assert check(exercise, IN_THE_PACKAGE[name]) == len(cases) >= 7
+
+
+def with_positions(name, read):
+    """Answer with other positions: ``read`` makes them of the positions and the width."""
+    if name == "encode-positions":
+        return lambda positions, d: BY_NAME[name].reference(read(positions, d), d)
+    return lambda x, positions: BY_NAME[name].reference(x, read(positions, x.shape[-1]))
+
+
+def kept_by_shape():
+    """Give the first positions seen of each shape and dtype, as a table kept by its shape does."""
+    kept = {}
+    return lambda positions, d: kept.setdefault((len(positions), d, positions.dtype), positions)
+
+
+@pytest.mark.parametrize("name", ["encode-positions", "rotate-pairs"])
+def test_positions_are_read_as_they_are(name):
+    for read in (lambda p, _: p.round(), lambda p, _: p.abs(), lambda p, _: p.long().to(p.dtype), kept_by_shape()):
+        with pytest.raises(WrongAnswer, match="fractions and negative positions"):
+            check(BY_NAME[name], with_positions(name, read))
+
+
+@pytest.mark.parametrize("change", [-1, 1])
+def test_the_largest_distance_is_not_one_less_or_more(change):
+    with pytest.raises(WrongAnswer):
+        check(BY_NAME["t5-bucket"], lambda d, n, m: BY_NAME["t5-bucket"].reference(d, n, m + change))
+
+
+def half_not_rounded_down(distances, buckets, max_distance):
+    exact = buckets / 2
+    far = (distances.clamp(min=1).double() / exact).log() / math.log(max_distance / exact) * (buckets - exact)
+    return torch.where(distances < exact, distances, (exact + far).long().clamp(max=buckets - 1))
+
+
+def test_half_of_an_odd_number_of_buckets_is_rounded_down():
+    with pytest.raises(WrongAnswer, match="an odd number of buckets"):
+        check(BY_NAME["t5-bucket"], half_not_rounded_down)
+
+
+def as_contiguous(x):
+    """What memory holds, read as if the tensor were contiguous."""
+    return x.as_strided(x.shape, x.new_empty(x.shape).stride())
+
+
+@pytest.mark.parametrize("name", ["relative-shift", "layout-rows"])
+def test_steps_in_memory_are_not_those_of_every_tensor(name):
+    with pytest.raises(WrongAnswer, match="transposed view"):
+        check(BY_NAME[name], lambda x, *others: BY_NAME[name].reference(as_contiguous(x), *others))
 
 
 def test_sorted_rows_give_the_other_layout_the_same_scores():

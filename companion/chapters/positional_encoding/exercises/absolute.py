@@ -35,6 +35,7 @@ def _encoding_cases() -> list[Case]:
         Case((anywhere(5, F64), 8), "positions in any order"),
         Case((anywhere(3, F64) + 5000, 10), "far positions"),
         Case((torch.tensor([3.0], dtype=F32), 16), "one position"),
+        Case((torch.tensor([0.5, -1.25, 2.75, -3.0, 41.5], dtype=F64), 8), "fractions and negative positions"),
     ]
 
 
@@ -47,7 +48,7 @@ SINUSOIDAL_ENCODING = Exercise(
     minutes=15,
     reference=_encoding,
     cases=_encoding_cases,
-    tested="one pair, one position, positions in any order and far out, float32 and float64",
+    tested="one pair, one position, positions in any order, far out, negative and between whole ones, both dtypes",
     hints=(
         "How many different angles does one position have? Write the angles of position 1 for width 4 on paper first.",
         "Make a table of angles with one row a position and one column a pair. The exponent of pair i has 2i in it, "

@@ -88,12 +88,13 @@ def _bucket_cases() -> list[Case]:
     # No distance lies on an edge between two buckets, where rounding would decide.
     return [
         Case((torch.tensor([3, 4, 9, 17, 64, 1000]), 8, 65), "the example"),
-        Case((torch.arange(0, 7), 8, 65), "near distances"),
+        Case((torch.arange(0, 9), 8, 65), "near distances"),
         Case((torch.tensor([[0, 5, 31], [70, 120, 200]]), 32, 127), "two axes"),
-        Case((torch.tensor([1, 2, 3, 5, 9, 18, 40]), 5, 30), "an odd number of buckets"),
+        Case((torch.tensor([1, 2, 3, 5, 9, 12, 18, 40]), 5, 30), "an odd number of buckets"),
         Case((torch.tensor([5000, 100_000]), 32, 127), "far beyond"),
         Case((torch.arange(0, 200, 7), 16, 250)),
         Case((torch.arange(40), 4, 21), "few buckets"),
+        Case((torch.arange(45), 8, 30), "wide buckets from a small distance on"),
     ]
 
 
@@ -169,6 +170,7 @@ def _shift_cases() -> list[Case]:
         Case((draw.normal(2, 5, 11),), "more keys than queries"),
         Case((draw.normal(2, 4, 7, scale=1e3),), "large numbers"),
         Case((draw.normal(3, 2, 9, dtype=F32),)),
+        Case((draw.normal(2, 7, 3).mT,), "a transposed view"),
     ]
 
 
@@ -181,7 +183,7 @@ RELATIVE_SHIFT = Exercise(
     minutes=30,
     reference=_relative_shift,
     cases=_shift_cases,
-    tested="one query, as many and more keys than queries, several heads, float32 and float64",
+    tested="one query, as many and more keys than queries, several heads, a transposed view, float32 and float64",
     hints=(
         "Which columns does the last query need? It stands at the last key, and its distances to the keys are t_k - 1, "
         "and so on down to 0.",

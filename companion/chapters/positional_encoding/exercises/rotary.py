@@ -32,6 +32,10 @@ def _rotate_cases() -> list[Case]:
         Case(turned(3, 4, 8, F64, start=100), "later positions"),
         Case((draw.normal(2, 3, 10), torch.tensor([7.0, 0.0, 2.0], dtype=F64)), "positions in any order"),
         Case(turned(2, 6, 6, F64, scale=1e3), "as many positions as features, large numbers"),
+        Case(
+            (draw.normal(3, 4, 8), torch.tensor([-1.5, 0.25, 7.0, -30.75], dtype=F64)),
+            "fractions and negative positions",
+        ),
     ]
 
 
@@ -44,7 +48,8 @@ ROTATE_PAIRS = Exercise(
     minutes=20,
     reference=_rotate,
     cases=_rotate_cases,
-    tested="one pair, positions in any order and far out, as many positions as features, float32 and float64",
+    tested="one pair, positions in any order, far out, negative and between whole ones, as many positions as features, "
+    "both dtypes",
     hints=(
         "Angles first: one row a position, one column a pair. They are those of the sinusoidal encoding.",
         "Take the first and the second feature of all pairs apart: `x[..., 0::2]` and `x[..., 1::2]`. Both have the "
@@ -108,6 +113,7 @@ def _rows_cases() -> list[Case]:
         Case((draw.normal(24, 2), 3)),
         Case((draw.normal(16, 16), 1), "one head, a square matrix"),
         Case((draw.normal(20, 3, scale=1e3), 5), "large numbers"),
+        Case((draw.normal(5, 12).mT, 2), "a transposed view"),
     ]
 
 
@@ -120,7 +126,7 @@ LAYOUT_ROWS = Exercise(
     minutes=25,
     reference=_layout_rows,
     cases=_rows_cases,
-    tested="one head, several, heads of one pair, a square matrix, float32 and float64",
+    tested="one head, several, heads of one pair, a square matrix, a transposed view, float32 and float64",
     hints=(
         "A row of the weight makes one feature of the query. Which order of features do you want in one head?",
         "Cut the rows three times: heads, pairs, and which of the two. Two of these axes change places.",
