@@ -10,6 +10,7 @@ from companion.feedforward import FeedForward, SwiGLU
 from companion.norm import LayerNorm, SequenceBatchNorm, layer_norm, rms_norm
 from companion.practice import exercises, inputs
 from companion.practice.checker import check
+from tests.tools.practice import one_line, refused
 
 BY_NAME = {exercise.name: exercise for exercise in exercises("add-norm")}
 
@@ -83,3 +84,54 @@ def test_the_backward_pass_is_that_of_autograd(randn):
     layer_norm(x, gain, eps=0.3).backward(d_y)
     got = BY_NAME["norm-backward"].reference(d_y, x.detach(), gain, 0.3)
     torch.testing.assert_close(got, x.grad, rtol=0, atol=1e-12)
+
+
+def all_less_padding(x, mask, eps):
+    """Statistics of everything less those of the padding: a large pad takes the digits of the rest with it."""
+    real = mask.mT
+    n = real.sum()
+    mean = (x.sum((0, 1)) - (x * ~real).sum((0, 1))) / n
+    squares = (x - mean).square()
+    variance = (squares.sum((0, 1)) - (squares * ~real).sum((0, 1))) / n
+    return (x - mean) / (variance + eps).sqrt() * real
+
+
+def prefixes_only(x, mask, eps):
+    """Read only how many tokens of each sentence are real."""
+    first = torch.arange(x.shape[1]) < mask.sum(-1, keepdim=True)
+    return BY_NAME["masked-batch-norm"].reference(x, first, eps)
+
+
+def around_the_mean_of_all(x, gain, bias, eps):
+    """The difference of squares around one mean for all rows."""
+    shifted = x - x.mean()
+    variance = shifted.square().mean(-1, keepdim=True) - shifted.mean(-1, keepdim=True).square()
+    return (shifted - shifted.mean(-1, keepdim=True)) / (variance + eps).sqrt() * gain + bias
+
+
+def bias_from_the_folded_matrix(gain, bias, w, b):
+    """The bias over the gain, through the matrix that holds the gain."""
+    return gain[:, None] * w, (bias / gain) @ (gain[:, None] * w) + b
+
+
+def along_a_unit_vector(d_y, x, gain, eps):
+    """The direction is divided by the root without eps, which is 0 for a constant vector."""
+    centred = x - x.mean(-1, keepdim=True)
+    variance = centred.square().mean(-1, keepdim=True)
+    unit, d_normal = centred / variance.sqrt(), d_y * gain
+    along = unit * (d_normal * unit).mean(-1, keepdim=True) * variance / (variance + eps)
+    return (d_normal - d_normal.mean(-1, keepdim=True) - along) / (variance + eps).sqrt()
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "case"),
+    [
+        ("masked-batch-norm", all_less_padding, "a pad of 1e9"),
+        ("masked-batch-norm", prefixes_only, "padding in front"),
+        ("layer-norm", around_the_mean_of_all, "means far from 0 on both sides"),
+        ("fold-gain", bias_from_the_folded_matrix, "a gain of 0"),
+        ("norm-backward", along_a_unit_vector, "constant vectors"),
+    ],
+)
+def test_an_answer_that_is_right_but_for_some_numbers_is_refused(name, wrong, case):
+    assert case in one_line(refused(BY_NAME[name], wrong))

@@ -29,6 +29,7 @@ def _fold_cases() -> list[Case]:
         Case(given(4, 4, F64), "as many outputs as features"),
         Case(given(7, 1, F64), "one output"),
         Case(given(5, 3, F64, 1e3), "large numbers"),
+        Case((torch.zeros(1), torch.ones(1), torch.ones(1, 1), torch.zeros(1)), "a gain of 0"),
     ]
 
 
@@ -41,7 +42,7 @@ FOLD_GAIN = Exercise(
     minutes=20,
     reference=_fold,
     cases=_fold_cases,
-    tested="more, fewer and as many outputs as features, float32 and float64",
+    tested="more, fewer and as many outputs as features, a gain of 0, float32 and float64",
     returns=("matrix", "bias"),
     hints=(
         "Write the two steps as one formula: a normalised vector, times the gain, plus the bias, times the matrix, "
@@ -114,6 +115,7 @@ def _backward_cases() -> list[Case]:
         Case(given(1, 3, 11, dtype=F32, eps=1e-3)),
         Case(given(2, 4, 4, dtype=F64, eps=1e-3), "as many positions as features"),
         Case(given(2, 3, 5, dtype=F64, eps=1e-5, scale=1e3), "large numbers"),
+        Case((draw.normal(1, 2, 3), torch.full((1, 2, 3), 2.0, dtype=F64), draw.normal(3), 0.1), "constant vectors"),
     ]
 
 
@@ -126,7 +128,7 @@ LAYER_NORM_BACKWARD = Exercise(
     minutes=40,
     reference=_layer_norm_backward,
     cases=_backward_cases,
-    tested="small and large eps, as many positions as features, large gradients, float32 and float64",
+    tested="small and large eps, constant vectors, as many positions as features, large gradients, both dtypes",
     hints=(
         "One input reaches every output of its position in three ways: directly, through the mean, and through the "
         "standard deviation. Each way gives one term.",

@@ -25,7 +25,7 @@ def _layer_norm_cases() -> list[Case]:
     by_hand = torch.tensor([[[1.0, 3.0]]]), torch.tensor([1.0, 2.0]), torch.tensor([0.0, 1.0]), 3.0
     zeros = (torch.zeros(1, 2, 3, dtype=F64), *given(1, 1, 3, dtype=F64, eps=1e-5)[1:])
     x, *rest = given(2, 3, 6, dtype=F64, eps=1e-5)
-    far = x + 1e5, *rest
+    far = x + torch.tensor([[1e5], [-1e5], [1e5]]), *rest
     return [
         Case(by_hand, "the example"),
         Case(given(1, 2, 3, dtype=F64, eps=1e-5)),
@@ -34,7 +34,7 @@ def _layer_norm_cases() -> list[Case]:
         Case(zeros, "vectors of zeros"),
         Case(given(2, 4, 4, dtype=F64, eps=1e-3), "as many positions as features"),
         Case(given(2, 3, 5, dtype=F64, eps=1e-5, scale=1e3), "large numbers"),
-        Case(far, "a mean far from 0"),
+        Case(far, "means far from 0 on both sides"),
     ]
 
 
@@ -47,7 +47,7 @@ LAYER_NORM = Exercise(
     minutes=10,
     reference=_layer_norm,
     cases=_layer_norm_cases,
-    tested="small and large eps, vectors of zeros, a mean far from 0, as many positions as features, both dtypes",
+    tested="small and large eps, vectors of zeros, means far from 0, as many positions as features, both dtypes",
     hints=(
         "Each position is treated on its own. Which axis holds the numbers of one position, and how many means does a "
         "tensor of the given shape have?",
@@ -194,6 +194,7 @@ def _batch_cases() -> list[Case]:
         return draw.normal(len(lengths), t, d, dtype=dtype, scale=scale), mask, eps
 
     by_hand = torch.tensor([[[1.0], [5.0]], [[3.0], [7.0]]]), torch.tensor([[[True, True]], [[True, False]]]), 4 / 3
+    anywhere = torch.tensor([[[False, True]], [[True, False]]])
     return [
         Case(by_hand, "the example"),
         Case(given([2, 3], 3, 2, F64)),
@@ -202,6 +203,9 @@ def _batch_cases() -> list[Case]:
         Case(given([2, 4], 4, 3, F64, 0.5), "a large eps"),
         Case(given([3, 2, 2], 3, 3, F64), "as many positions as features"),
         Case(given([5, 3], 7, 2, F64, scale=1e3), "large numbers"),
+        Case((torch.tensor([[[9.0], [1.0]], [[3.0], [9.0]]]), anywhere, 1.0), "padding in front"),
+        Case((torch.tensor([[[1.0], [3.0], [1e9]]]), torch.tensor([[[True, True, False]]]), 1.0), "a pad of 1e9"),
+        Case(given([3, 0], 3, 2, F32), "a sentence of padding only"),
     ]
 
 
@@ -214,7 +218,8 @@ MASKED_BATCH_NORM = Exercise(
     minutes=20,
     reference=_masked_batch_norm,
     cases=_batch_cases,
-    tested="batches with and without padding, small and large eps, float32 and float64",
+    tested="batches without padding and with it before, behind and in place of a sentence, small and large eps, both "
+    "dtypes",
     hints=(
         "Each feature has one mean for the whole batch. Which positions may contribute to it, and by how many do you "
         "have to divide?",
