@@ -8,6 +8,7 @@ from torch import nn
 
 from companion.practice import exercises, inputs
 from companion.recurrent import AdditiveAttention, ElmanCell, GRUCell, LSTMCell
+from tests.tools.practice import one_line, refused
 
 BY_NAME = {exercise.name: exercise for exercise in exercises("history")}
 
@@ -85,3 +86,15 @@ def test_the_order_of_the_gates_is_that_of_torch():
         h, c = reference("lstm-step", sums, torch.zeros(1, 3, dtype=torch.float64))
         _, (their_h, their_c) = layer(x)
     torch.testing.assert_close((h, c), (their_h[0], their_c[0]), rtol=0, atol=1e-12)
+
+
+def test_a_slice_from_the_end_is_no_empty_slice():
+    """For a sequence without a real token, ``[-0:]`` is all of it."""
+
+    def wrong(x, lengths):
+        result = x.clone()
+        for row, n in enumerate(lengths.tolist()):
+            result[row, :n] = x[row, :n].flip(0) if n == x.shape[1] else x[row].flip(0)[-n:]
+        return result
+
+    assert "no real token" in one_line(refused(BY_NAME["reverse-padded"], wrong))

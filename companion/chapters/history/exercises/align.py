@@ -28,6 +28,7 @@ def _cases() -> list[Case]:
 
     one = torch.ones(1, 1, dtype=torch.float64)
     states = torch.tensor([[0.0], [2.0], [5.0]], dtype=torch.float64)
+    far = torch.tensor([[-1.0], [1.0]]), torch.ones(1, 1), torch.tensor([[9.0]]), torch.tensor([1000.0])
     return [
         Case((torch.zeros(1, dtype=torch.float64), states, one, one, one[0], 2), "the example"),
         case(1, 1, (2, 3, 4), "one state"),
@@ -36,6 +37,7 @@ def _cases() -> list[Case]:
         case(7, 4, (5, 3, 2), dtype=F32),
         case(11, 10, (2, 7, 3), "widths that differ"),
         case(4, 3, (2, 3, 4), "states near a thousand", scale=1e3),
+        Case((torch.zeros(1), *far, 1), "a pad that scores higher by thousands"),
     ]
 
 
@@ -47,7 +49,7 @@ ADDITIVE_CONTEXT = Exercise(
     place=6,
     reference=_additive_context,
     cases=_cases,
-    tested="one state, padding, widths that differ, both dtypes",
+    tested="one state, padding, a pad with a high score, widths that differ, both dtypes",
     hints=(
         "Score each state, turn the scores into weights, average the states. Which of the three must know n?",
         "The product with s is the same for every state, so it can be added to all rows of states times u transposed.",
@@ -69,6 +71,21 @@ ADDITIVE_CONTEXT = Exercise(
             "mask-after",
             Edit(".masked_fill(~real, -torch.inf).softmax(dim=-1) @ states", ".softmax(dim=-1)[:n] @ states[:n]"),
             "You cut the padding off after the softmax, so your weights sum to less than 1.",
+        ),
+        Mistake(
+            "renormalised",
+            Edit(
+                "scores.masked_fill(~real, -torch.inf).softmax(dim=-1) @ states",
+                "(scores.softmax(dim=-1) * real / (scores.softmax(dim=-1) * real).sum()) @ states",
+            ),
+            "You took padding out after the softmax and divided by what was left. In this case padding took all the "
+            "weight: nothing is left to divide by. Hide scores, not weights.",
+        ),
+        Mistake(
+            "finite-stand-in",
+            Edit("-torch.inf", "-100.0"),
+            "You hid padding with a negative number that is not large enough. Hide it with minus infinity.",
+            also=(Edit("masked_fill(~real, -torch.inf)", "sub(~real * 1e3)"),),
         ),
         Mistake(
             "no-tanh",

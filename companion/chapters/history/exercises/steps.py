@@ -90,6 +90,7 @@ def _padded_cases() -> list[Case]:
         Case((draw.normal(5, 7, 3), torch.tensor([3, 7, 1, 6, 2])), "five lengths"),
         Case((draw.normal(2, 6, 4), torch.tensor([6, 6])), "no padding"),
         Case((draw.normal(3, 4, 2, scale=1e3), torch.tensor([3, 1, 4])), "numbers near a thousand"),
+        Case((draw.normal(2, 3, 2, dtype=F32), torch.tensor([0, 3])), "no real token"),
     ]
 
 
@@ -101,7 +102,7 @@ REVERSE_PADDED = Exercise(
     place=4,
     reference=_reverse_padded,
     cases=_padded_cases,
-    tested="one real token, one full row, padding in every row, no padding, both dtypes",
+    tested="no and one real token, one full row, padding in every row, no padding, both dtypes",
     hints=(
         "Look at the example: which rows change places, and which stays?",
         "Each sequence of the batch has its own number of real tokens. Only these are turned round.",
