@@ -125,6 +125,9 @@ def _merge_cases() -> list[Case]:
             parts += [top.to(dtype), weights.sum(dim=-1).to(dtype), (weights @ values).to(dtype)]
         return tuple(parts)
 
+    def by_maxima(*top: float) -> tuple:
+        return torch.tensor(top, dtype=F64), 1 + draw.normal(len(top)).square(), draw.normal(len(top), 2)
+
     by_hand = [torch.tensor([x], dtype=F64) for x in (2.0, 1.5, 3.0, 1.0)]
     example = (by_hand[0].log(), by_hand[1], torch.tensor([[7.5]], dtype=F64), by_hand[2].log(), by_hand[3])
     return [
@@ -135,6 +138,7 @@ def _merge_cases() -> list[Case]:
         Case(halves(3, 2, 4, 6, F64, shift=800.0), "scores far apart"),
         Case(halves(2, 3, 3, 5, F64, shift=1200.0), "scores far apart"),
         Case(halves(3, 2, 6, 4, F64, shift=-800.0), "scores far apart"),
+        Case((*by_maxima(1e3, -1e3, -1e3), *by_maxima(-1e3, 1e3, -999.0)), "queries that lean to different halves"),
     ]
 
 
@@ -147,7 +151,7 @@ MERGE_SOFTMAX = Exercise(
     minutes=20,
     reference=_merge,
     cases=_merge_cases,
-    tested="halves of different sizes, scores 800 apart, as many queries as features, both dtypes",
+    tested="halves of different sizes, scores 800 apart and more, low scores, as many queries as features, both dtypes",
     hints=(
         "Both halves are measured from their own largest score. Before they can be added, they must be measured from "
         "the same one.",
