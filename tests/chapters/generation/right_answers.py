@@ -53,7 +53,8 @@ def draft_by_package(rate, cost, most):
 def draft_by_closed_form(rate, cost, most):
     best = 0, 1.0
     for n in range(1, most + 1):
-        gain = (1 - rate ** (n + 1)) / (1 - rate) / (1 + n * cost)
+        tokens = (1 - rate ** (n + 1)) / (1 - rate) if rate < 1 else n + 1
+        gain = tokens / (1 + n * cost)
         best = (n, gain) if gain > best[1] else best
     return best
 

@@ -100,6 +100,12 @@ def _attention_cases() -> list[Case]:
         keys, values = draw.normal(pages, size, d, dtype=dtype, scale=scale), draw.normal(pages, size, d_v, dtype=dtype)
         return draw.normal(d, dtype=dtype), keys, values
 
+    def scored(scores: list[list[float]], table: list[int], length: int, dtype: torch.dtype) -> tuple:
+        keys = torch.tensor(scores, dtype=dtype)[..., None]
+        return torch.ones(1, dtype=dtype), keys, draw.normal(*keys.shape, dtype=dtype), table, length
+
+    rising_and_falling = [[500.0, 499.0], [0.0, 1.0], [9.0, 9.0], [1000.0, 2000.0]]
+    low = [[-19e3, 1e3], [0.0, 0.0], [-2e4, -21e3]]  # the large score stands at an empty position
     ones = torch.zeros(1), torch.zeros(3, 2, 1), torch.tensor([[[3.0], [6.0]], [[9.0], [9.0]], [[0.0], [90.0]]])
     return [
         Case((*ones, [0, 2], 3), "the example"),
@@ -109,6 +115,8 @@ def _attention_cases() -> list[Case]:
         Case((*state(5, 1, 2, 3, F32), [4, 0, 3], 3), "pages of one position"),
         Case((*state(7, 5, 4, 2, F64), [2, 6, 0, 1], 18)),
         Case((*state(6, 3, 2, 4, F64, 3e3), [0, 4, 2], 8), "large scores"),
+        Case(scored(rising_and_falling, [1, 3, 0], 6, F64), "scores that rise by thousands and fall again"),
+        Case(scored(low, [2, 0], 3, F32), "low scores, and a large one at an empty position"),
     ]
 
 
@@ -121,7 +129,7 @@ PAGED_ATTENTION = Exercise(
     minutes=25,
     reference=_paged_attention,
     cases=_attention_cases,
-    tested="one page, full and nearly empty last pages, pages of one position, large scores, both dtypes",
+    tested="one page, full and nearly empty last pages, pages of one position, large scores and low ones, both dtypes",
     hints=(
         "Which numbers of a page does the output need, if pages are visited one after the other?",
         "A softmax is a quotient of two sums over all positions, and a sum can be taken page by page. With large "

@@ -35,6 +35,7 @@ def _cases() -> list[Case]:
         Case((draw.normal(5, 8, dtype=F64), 4, 4)),
         Case((draw.normal(4, 10, dtype=F64), 2, 5), "two bits"),
         Case((draw.normal(7, 12, dtype=F64, scale=1e3), 6, 4), "large weights"),
+        Case((torch.tensor([[7.0, 0.5, 7e-4, -3.6e-4]]), 4, 2), "a tie, and small weights"),
     ]
 
 
@@ -47,7 +48,7 @@ GROUP_QUANTISE = Exercise(
     minutes=15,
     reference=_group_quantise,
     cases=_cases,
-    tested="2 to 8 bits, one group, a scale for each weight, large weights",
+    tested="2 to 8 bits, one group, a scale for each weight, large and small weights, a tie",
     returns=("rounded", "scales"),
     hints=(
         "Give the matrix a third axis first, so that a group of neighbours is one row of it.",

@@ -96,8 +96,11 @@ BEST_DRAFT = Exercise(
         Case((0.6, 0.02, 12), "a cheap draft"),
         Case((0.0, 0.1, 5), "nothing is accepted"),
         Case((0.7, 0.3, 6)),
+        Case((0.5, 0.5, 1), "a draft that gains as much as it costs"),
+        Case((1.0, 0.5, 2), "everything is accepted"),
+        Case((0.5, 0.5, 0), "no guess allowed"),
     ],
-    tested="drafts that pay and that do not, cheap ones, nothing accepted, a best number at the bound",
+    tested="drafts that pay and that do not, cheap ones, none or all accepted, a tie, a best number at the bound",
     returns=("guesses", "speed-up"),
     hints=(
         "How many tokens does a round give on average, and how long does it take in passes of the target?",
