@@ -8,6 +8,7 @@ from torch import Tensor
 
 from companion.practice.budget import Budget
 from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.forbidden import ATTENTION
 from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
@@ -52,6 +53,7 @@ def _blocks_apart(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tenso
 
 def _window_cases() -> list[Case]:
     draw = RandomInputs(62)
+    keys = torch.tensor([[-200.0], [-100.0], [100.0]])
     by_hand = torch.zeros(3, 1), torch.zeros(3, 1), torch.tensor([[0.0], [4.0], [8.0]]), 2
     return [
         Case(by_hand, "the example"),
@@ -61,6 +63,7 @@ def _window_cases() -> list[Case]:
         Case((*_three(draw, 5, 2, 3, F32), 7), "a window longer than the text"),
         Case((*_three(draw, 13, 3, 5, F64, 1e3), 3), "large values"),
         Case((*_three(draw, 512, 4, 4, F32), 4), "a long text"),
+        Case((torch.full((3, 1), 200.0), keys, draw.normal(3, 2, dtype=F32), 3), "low scores, a large one behind them"),
     ]
 
 
@@ -80,7 +83,7 @@ WINDOW_ATTENTION = Exercise(
     reference=_window,
     cases=_window_cases,
     budget=_window_budget,
-    tested="windows of one and longer than the text, large values, a long text within limits, both dtypes",
+    tested="windows of one and longer than the text, large values and scores, a long text within limits, both dtypes",
     hints=(
         "Write the version with a mask over all pairs first; it is right and too expensive. How many scores of a row "
         "survive the mask?",
@@ -183,6 +186,7 @@ TILED_ATTENTION = Exercise(
     reference=_tiled,
     cases=_tiled_cases,
     budget=_tiled_budget,
+    forbidden=ATTENTION,
     tested="blocks that fit and that do not, one block, scores far apart, a long text within a limit, both dtypes",
     hints=(
         "Go through the keys block by block. What has to be carried from block to block for each query, so that at the "
