@@ -45,6 +45,7 @@ def _block_cases() -> list[Case]:
 
     x, eye = torch.tensor([[[3.0, 1.0]]]), torch.eye(2)
     by_hand = x, torch.tensor([1]), torch.ones(2, 2), torch.stack([eye] * 3), 2 * eye, eye, eye, 1
+    pair, steep = torch.tensor([[[3.0, 1.0], [1.0, 4.0]]]), torch.stack([200 * eye, -100 * eye, eye])
     return [
         Case(by_hand, "the example"),
         Case(block([2], 2, 4, 1, F64)),
@@ -53,6 +54,7 @@ def _block_cases() -> list[Case]:
         Case(block([4, 4], 4, 6, 2, F32), "no padding"),
         Case(block([3, 2], 7, 8, 4, F64), "no sentence fills the batch"),
         Case(block([5, 3], 5, 4, 2, F64, 1e3), "large inputs"),
+        Case((pair, torch.tensor([1]), torch.ones(2, 2), steep, *[eye] * 3, 1), "a large score at a hidden key"),
     ]
 
 
@@ -66,7 +68,7 @@ ENCODER_BLOCK = Exercise(
     topic="architecture",
     reference=_encoded,
     cases=_block_cases,
-    tested="one to four heads, padding in some and in all sentences, large inputs, both dtypes",
+    tested="one to four heads, padding in some and in all sentences, large inputs and scores, both dtypes",
     hints=(
         "Write the two lines of the block first, with `attend` and `feed` as functions still to be written. Where does "
         "each norm stand, and what does each residual add to?",

@@ -32,6 +32,7 @@ def _step_cases() -> list[Case]:
         return x, keys, values, w_q, w_k, w_v, draw.normal(heads * d_k, d, dtype=dtype)
 
     one, zero = torch.tensor([[1.0]]), torch.tensor([[0.0]])
+    steep, two = torch.tensor([[[[100.0]], [[-300.0]]]]), torch.tensor([[[1.0, 1.0]], [[1.0, -1.0]], [[1.0, 1.0]]])
     by_hand = torch.tensor([[6.0]]), one[None, None], 2 * one[None, None], zero, one, one, one
     return [
         Case(by_hand, "the example"),
@@ -41,6 +42,11 @@ def _step_cases() -> list[Case]:
         Case(state(3, 2, 1, 4, 5, F32)),
         Case(state(2, 4, 7, 3, 5, F64)),
         Case(state(1, 2, 5, 3, 4, F64, 1e3), "large values"),
+        Case(state(2, 2, 0, 1, 2, F64), "an empty cache of two heads"),
+        Case(
+            (200 * one, steep, draw.normal(1, 2, 1, 1, dtype=F32), *two, two[0].mT),
+            "a head of large scores, one of low ones",
+        ),
     ]
 
 
@@ -54,7 +60,7 @@ CACHED_STEP = Exercise(
     topic="generation",
     reference=_cached_step,
     cases=_step_cases,
-    tested="an empty and a filled cache, one to four heads, large values, both dtypes",
+    tested="an empty and a filled cache, one to four heads, large values, large scores and low ones, both dtypes",
     returns=("output", "keys", "values"),
     hints=(
         "One new token: one query, one key and one value for each head. Which keys may it look at, and is its own one "
@@ -165,7 +171,7 @@ def _decoder_cases() -> list[Case]:
         Case(model(3, 2, 5, 4, 2, F64), "two layers"),
         Case(model(2, 5, 7, 5, 2, F32)),
         Case(model(4, 4, 6, 6, 3, F64), "three layers"),
-        Case(model(5, 24, 11, 8, 2, F64), "a long text"),
+        Case(model(5, 48, 11, 8, 2, F64), "a long text"),
         Case(model(3, 5, 7, 4, 2, F64, 1e3), "large numbers"),
     ]
 

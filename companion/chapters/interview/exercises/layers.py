@@ -36,7 +36,7 @@ def _grouped_cases() -> list[Case]:
         w_v, w_o = draw.normal(d, kv * d_k, dtype=dtype, scale=scale), draw.normal(heads * d_k, d, dtype=dtype)
         return draw.normal(batch, t, d, dtype=dtype), w_q, w_k, w_v, w_o, heads, kv
 
-    ones, twice = torch.ones(2, 1), torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    one, ones, twice = torch.ones(1, 1), torch.ones(2, 1), torch.tensor([[1.0, 0.0], [0.0, 2.0]])
     return [
         Case((torch.tensor([[[1.0, 2.0]]]), torch.ones(2, 2), ones, ones, twice, 2, 1), "the example"),
         Case(layer(1, 3, 5, 4, 2, 2, F64)),
@@ -45,6 +45,7 @@ def _grouped_cases() -> list[Case]:
         Case(layer(3, 5, 4, 3, 3, 2, F32), "as many key heads as query heads"),
         Case(layer(2, 7, 5, 6, 3, 2, F64)),
         Case(layer(2, 5, 7, 8, 2, 3, F64, 1e3), "large values"),
+        Case((torch.tensor([[[1.0], [-1.0]]]), -2e4 * one, one, one, one, 1, 1), "a large score at a hidden key"),
     ]
 
 
@@ -58,7 +59,7 @@ GROUPED_QUERY = Exercise(
     topic="multi-head",
     reference=_grouped_query,
     cases=_grouped_cases,
-    tested="groups of one, two, three and all heads, batches, large values, both dtypes",
+    tested="groups of one, two, three and all heads, batches, large values and scores, both dtypes",
     hints=(
         "The layer is the multi-head layer with fewer key heads than query heads. Cut each of the three products into "
         "its own number of heads, all of one width.",
@@ -124,14 +125,9 @@ def _cross_cases() -> list[Case]:
         w_k, w_v = (draw.normal(d + 1, heads * 2, dtype=dtype) for _ in range(2))
         return x, memory, torch.tensor(lengths), w_q, w_k / scale, w_v, w_o, heads
 
-    by_hand = (
-        torch.tensor([[[1.0]]]),
-        torch.tensor([[[2.0], [5.0]]]),
-        torch.tensor([1]),
-        *(torch.tensor([[1.0]]) for _ in range(3)),
-        torch.tensor([[3.0]]),
-        1,
-    )
+    one, x = torch.ones(1, 1), torch.ones(1, 1, 1)
+    by_hand = x, torch.tensor([[[2.0], [5.0]]]), torch.tensor([1]), one, one, one, 3 * one, 1
+    memory = torch.tensor([[[-3.0], [-2.0], [1.0]]])
     return [
         Case(by_hand, "the example"),
         Case(pair([2], 3, 3, 3, 1, F64), "a full source"),
@@ -140,6 +136,7 @@ def _cross_cases() -> list[Case]:
         Case(pair([1, 3], 7, 3, 5, 4, F32), "more queries than keys"),
         Case(pair([4, 2, 7], 5, 7, 3, 3, F64)),
         Case(pair([2, 3], 3, 5, 3, 2, F64, 1e3), "large numbers in the source"),
+        Case((x, memory, torch.tensor([2]), *[100.0 * one] * 2, one, one, 1), "a large score at a hidden key"),
     ]
 
 
@@ -153,7 +150,7 @@ CROSS_ATTENTION = Exercise(
     topic="architecture",
     reference=_cross_attention,
     cases=_cross_cases,
-    tested="sources with and without padding, more queries than keys, as many sentences as heads, both dtypes",
+    tested="padding or none, more queries than keys, as many sentences as heads, large scores, both dtypes",
     hints=(
         "Two sequences meet: one asks, the other is asked. Which of the three products uses which, and which of the "
         "two lengths does each axis of the scores have?",

@@ -37,6 +37,7 @@ def _top_k_cases() -> list[Case]:
         Case((draw.normal(3, 7, dtype=F64), 0.3, 4), "colder"),
         Case((draw.normal(2, 3, dtype=F32), 0.5, 5), "k above the vocabulary"),
         Case((draw.normal(5, 11, dtype=F64, scale=1e3), 1.5, 3), "large scores"),
+        Case((draw.normal(2, 6, dtype=F64) - 2e4, 1.0, 2), "scores far below 0"),
     ]
 
 
@@ -50,7 +51,8 @@ TEMPERATURE_TOP_K = Exercise(
     topic="generation",
     reference=_top_k,
     cases=_top_k_cases,
-    tested="temperatures from 0.3 to 2, equal scores, k above the vocabulary, large scores, both dtypes",
+    exact_zeros=True,
+    tested="temperatures from 0.3 to 2, equal scores, k above the vocabulary, large scores and low ones, both dtypes",
     hints=(
         "Two steps on the scores and one softmax at the end. A low temperature makes the likely tokens likelier: does "
         "it multiply or divide?",
@@ -127,6 +129,7 @@ def _top_p_cases() -> list[Case]:
         Case((draw.normal(2, 6, dtype=F32), 1.0), "everything"),
         Case((draw.normal(4, 13, dtype=F64), 0.5)),
         Case((draw.normal(5, 11, dtype=F64, scale=1e3), 0.9), "large scores"),
+        Case((draw.normal(2, 6, dtype=F64) - 2e4, 0.7), "scores far below 0"),
         Case((torch.tensor([[2.0, 4.0, 1.0, 1.0]]).log(), 0.5), "the sum reaches p exactly"),
     ]
 
@@ -141,7 +144,8 @@ TOP_P = Exercise(
     topic="generation",
     reference=_top_p,
     cases=_top_p_cases,
-    tested="small and full p, a sum that is exactly p, equal scores, large scores, both dtypes",
+    exact_zeros=True,
+    tested="small and full p, a sum that is exactly p, equal scores, large scores and low ones, both dtypes",
     hints=(
         "Put the probabilities in descending order and add them up from the front. Which token is the last one needed, "
         "the one before the sum reaches p or the one with which it does?",

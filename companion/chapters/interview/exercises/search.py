@@ -32,6 +32,12 @@ def _beam_cases() -> list[Case]:
         lengths = torch.where(finished, torch.arange(width) + 2, 2 * width)
         return log_p, -draw.normal(width, dtype=dtype, scale=scale).abs(), lengths, finished, vocab - 1, alpha
 
+    def beams(
+        log_p: list[list[float]], totals: list[float], lengths: list[int], *done: int, alpha: float = 0.0
+    ) -> tuple:
+        finished = torch.tensor([row in done for row in range(len(totals))])
+        return torch.tensor(log_p), torch.tensor(totals), torch.tensor(lengths), finished, 0, alpha
+
     by_hand = (
         torch.tensor([[-1.0, -2.0, -3.0], [-0.5, -3.0, -4.0]]),
         torch.tensor([-1.0, -2.0]),
@@ -58,6 +64,21 @@ def _beam_cases() -> list[Case]:
         Case(state(5, 11, 2.0, F64, 3), "a strong penalty"),
         Case(state(3, 5, 0.6, F64, 0, scale=1e4), "large totals"),
         Case(short, "a long finished beam"),
+        Case(
+            beams([[-1.0, -1.1, -9.0, -9.5], [-8.0, -7.0, -9.2, -9.7]], [-1.0, -3.0], [1, 1], alpha=1.0),
+            "an end that is one token longer",
+        ),
+        Case(
+            beams([[-1.0, -9.0], [-1.5, -9.5], [-8.0, -8.5]], [-1.0, -1.58, -9.0], [1, 5, 1], alpha=1.0), "a close race"
+        ),
+        Case(
+            beams([[-1.0, -8.5, -9.0, -9.5], [-1.0, -1.1, -1.2, -1.3]], [-3.0, -1.0], [20, 1], alpha=2.0),
+            "a long beam that four short proposals beat without a penalty",
+        ),
+        Case(beams([[-1.0, -1.1, -1.2]] * 3, [0.0, -5.0, -6.0], [1, 1, 1]), "all of one beam"),
+        Case(beams([[-1.0, -2.0]] * 3, [-1.1, -2.2, -3.0], [1, 1, 1], alpha=1.0), "more beams than tokens"),
+        Case(beams([[-1.0, -2.0, -3.0]] * 2, [-2.0, -1.0], [2, 2], 0, 1), "all finished"),
+        Case(beams([[-1.0, -2.0, -3.0, -4.0]] * 2, [-1.0, -3e4], [2, 2], 0), "one finished, the other far behind"),
     ]
 
 
@@ -71,7 +92,7 @@ BEAM_STEP = Exercise(
     topic="generation",
     reference=_beam_step,
     cases=_beam_cases,
-    tested="one to five beams, finished beams, penalties from 0 to 2, large totals, both dtypes",
+    tested="one to five beams, more beams than tokens, some and all finished, penalties from 0 to 2, large totals",
     returns=("parent", "token", "totals"),
     hints=(
         "Every beam proposes each token of the vocabulary. Make one table of totals with a row for each beam, and "
@@ -144,11 +165,11 @@ def _speculative_cases() -> list[Case]:
     draw = RandomInputs(56)
     generator = torch.Generator().manual_seed(57)
 
-    def drafts(k: int, vocab: int, u: list[float], near: float = 1.0) -> tuple:
-        scores = draw.normal(k + 1, vocab, dtype=F32)
-        draft = (scores[:k] + near * draw.normal(k, vocab, dtype=F32)).softmax(dim=-1)
+    def drafts(k: int, vocab: int, u: list[float], near: float = 1.0, dtype: torch.dtype = F32) -> tuple:
+        scores = draw.normal(k + 1, vocab, dtype=dtype)
+        draft = (scores[:k] + near * draw.normal(k, vocab, dtype=dtype)).softmax(dim=-1)
         tokens = torch.randint(0, vocab, (k,), generator=generator)
-        return draft, scores.softmax(dim=-1), tokens, torch.tensor(u)
+        return draft, scores.softmax(dim=-1), tokens, torch.tensor(u, dtype=dtype)
 
     by_hand = (
         torch.tensor([[0.5, 0.5]]),
@@ -156,6 +177,7 @@ def _speculative_cases() -> list[Case]:
         torch.tensor([0]),
         torch.tensor([0.6]),
     )
+    rare = torch.tensor([[1e-8, 1.0], [0.5, 0.5]])
     ruled_out = by_hand[0], torch.tensor([[0.0, 1.0], [0.5, 0.5]]), by_hand[2], torch.tensor([0.0])
     return [
         Case(by_hand, "the example"),
@@ -167,6 +189,12 @@ def _speculative_cases() -> list[Case]:
         Case(drafts(5, 11, [0.1, 0.2, 0.95, 0.1, 0.05], near=2.0)),
         Case(drafts(4, 6, [0.5, 0.7, 0.01, 0.3], near=0.5)),
         Case(ruled_out, "a token that the target rules out, and a draw of 0"),
+        Case(
+            (by_hand[0], rare, by_hand[2], torch.tensor([0.0])),
+            "a token that the target hardly allows, and a draw of 0",
+        ),
+        Case((*by_hand[:3], torch.tensor([0.5])), "a draw that is the ratio exactly"),
+        Case(drafts(3, 5, [0.1, 0.9, 0.4], near=1.5, dtype=F64)),
     ]
 
 
@@ -180,7 +208,7 @@ SPECULATIVE_STEP = Exercise(
     topic="generation",
     reference=_speculative,
     cases=_speculative_cases,
-    tested="drafts accepted whole, in part and not at all, a draw of 0, one to five tokens",
+    tested="drafts accepted whole, in part and not at all, draws of 0 and at the ratio, 1 to 5 tokens, both dtypes",
     returns=("accepted", "distribution"),
     hints=(
         "Go through the draft in order and stop at the first token that is refused; what follows it was written "
