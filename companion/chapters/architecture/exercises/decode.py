@@ -29,6 +29,8 @@ def _cases() -> list[Case]:
         Case((draw.normal(7, 7, scale=1e3), 1, 3, 5), "large numbers"),
         Case((torch.eye(5).roll(1, 1) - 2.0, 0, 4, 7), "negative logits"),
         Case((by_hand, 3, 3, 9), "one symbol for start and end"),
+        Case((torch.eye(5), 0, 4, 6), "a symbol that follows itself"),
+        Case((torch.eye(5)[[1, 0, 2, 3, 4]], 0, 4, 6), "the start symbol written again"),
     ]
 
 
@@ -41,7 +43,7 @@ GREEDY_DECODE = Exercise(
     minutes=20,
     reference=_greedy,
     cases=_cases,
-    tested="an end symbol at once, no room for it, one symbol for start and end, negative logits, float32 and float64",
+    tested="an end at once, no room for it, one symbol for both, symbols written again, negative logits, both dtypes",
     hints=(
         "Play it with a finger on the table: which row do you read first, and which row after you have written a word?",
         "A loop of at most max_new turns. In each, one row of the table, one argmax, one token more. When is it over "
