@@ -30,7 +30,7 @@ def adam_by_torch(gradients, rate, beta_1, beta_2, eps):
 
 
 def unscaled_by_cases(gradient, scale, good, patience):
-    if not torch.isfinite(gradient.sum()):
+    if gradient.isnan().any() or gradient.isinf().any():
         return torch.zeros_like(gradient), gradient.new_tensor(scale / 2), torch.tensor(0)
     again = (good + 1) % patience
     return gradient / scale, gradient.new_tensor(scale * (1 if again else 2)), torch.tensor(again)

@@ -118,6 +118,7 @@ def _smoothed_cases() -> list[Case]:
         Case(batch([3, 6], 5, 0.0, F64), "no smoothing"),
         Case(batch([2, 7, 3], 11, 0.2, F64, 1e3), "large scores"),
         Case(padded_with(3, *batch([6, 2, 4], 5, 0.1, F64)), "another token for padding"),
+        Case((draw.normal(2, 3, 4, dtype=F32), torch.tensor([[0, 0, 2], [1, 0, 3]]), 0.1, 0), "padding before the end"),
     ]
 
 
@@ -130,7 +131,7 @@ SMOOTHED_LOSS = Exercise(
     minutes=20,
     reference=_smoothed,
     cases=_smoothed_cases,
-    tested="rows of several lengths, another token for padding, smoothing 0 to 0.5, large scores, float32 and float64",
+    tested="several lengths, padding anywhere, another token for it, smoothing 0 to 0.5, large scores, both dtypes",
     hints=(
         "Begin with the logarithms of the model's probabilities, taken in one stable step. The loss of a place is a "
         "weighted sum of them. What are the weights?",

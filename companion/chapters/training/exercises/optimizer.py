@@ -106,6 +106,7 @@ def _clip_cases() -> list[Case]:
         Case(gradients(3, 2, 2, 2.5, F64)),
         Case(gradients(5, 3, 7, 100.0, F64), "short already, some entries above 1"),
         Case(gradients(3, 7, 5, 1.0, F64, 1e3), "very long"),
+        Case((torch.tensor([[6.0]]), torch.tensor([8.0]), 50.0), "short already, with a square above the limit"),
     ]
 
 
@@ -118,7 +119,7 @@ CLIP_GRADIENT = Exercise(
     minutes=10,
     reference=_clip,
     cases=_clip_cases,
-    tested="long and short gradients, very long ones, float32 and float64",
+    tested="long and short gradients, very long ones, a square above the limit, float32 and float64",
     returns=("a", "b"),
     hints=(
         "The two tensors are one long vector that happens to be stored in two places. How long is that vector, from "

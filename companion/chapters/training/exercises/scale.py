@@ -109,6 +109,8 @@ def _scale_cases() -> list[Case]:
         Case(state(11, 65_536.0, 4, F64, -torch.inf, torch.inf), "two overflows"),
         Case(state(13, 4096.0, 0, F64, patience=1), "growing after each step"),
         Case(state(4, 32.0, 3, F64, torch.nan), "NaN"),
+        Case((torch.tensor([1.0, torch.inf]), 2.0, 0, 5), "an overflow at the end"),
+        Case((torch.tensor([3e38, 3e38]), 2.0, 0, 5), "a finite gradient whose sum is not"),
     ]
 
 
@@ -121,7 +123,7 @@ SCALED_GRADIENT = Exercise(
     minutes=20,
     reference=_unscale,
     cases=_scale_cases,
-    tested="good steps, the last before growing, overflows of both signs, NaN, float32 and float64",
+    tested="good steps, the last before growing, overflows of both signs, NaN, a sum that overflows, both dtypes",
     returns=("step", "scale", "good"),
     hints=(
         "Two cases: all entries are finite, or some is not. Which one number decides between them, and what happens to "
