@@ -62,6 +62,7 @@ def _cache_cases() -> list[Case]:
 
     one = torch.ones(1, 1)
     by_hand = torch.tensor([[2.0], [4.0]]), torch.tensor([[0.0], [2.0]]), 0 * one, one, one
+    far = torch.tensor([[200.0], [1.0]]), torch.zeros(2, 1), one, -one, one
     return [
         Case(by_hand, "the example"),
         Case(text(1, 3, 2, 2, F64), "one token"),
@@ -70,6 +71,7 @@ def _cache_cases() -> list[Case]:
         Case(text(5, 4, 3, 2, F32)),
         Case(text(7, 5, 3, 4, F64)),
         Case(text(6, 3, 4, 5, F64, 1e3), "large values"),
+        Case(far, "scores far below 0"),
     ]
 
 
@@ -84,7 +86,7 @@ DEBUG_CACHE = Exercise(
     reference=_steps,
     broken=_broken_steps,
     cases=_cache_cases,
-    tested="one token and many, sizes that differ, large values, both dtypes",
+    tested="one token and many, sizes that differ, large values, scores far below 0, both dtypes",
     hints=(
         "There are three faults. Write the same without a cache, as causal attention over all of `x + positions`, "
         "and compare row by row. The first row already differs: what does it look at?",
@@ -194,6 +196,7 @@ def _next_cases() -> list[Case]:
         one,
         one,
     )
+    far = torch.tensor([[1, 0]]), by_hand[1], torch.tensor([[200.0], [1.0]]), torch.zeros(2, 1), one, -one, one
     return [
         Case(by_hand, "the example"),
         Case(batch([2], 2, 3, 3, F64), "no padding"),
@@ -202,6 +205,7 @@ def _next_cases() -> list[Case]:
         Case(batch([3, 3], 5, 6, 4, F32), "every row padded"),
         Case(batch([5, 2, 6, 1], 6, 7, 3, F64)),
         Case(batch([4, 7], 7, 5, 4, F64, 1e3), "large values"),
+        Case(far, "scores far below 0"),
     ]
 
 
@@ -216,7 +220,7 @@ DEBUG_LEFT_PADDING = Exercise(
     reference=_next,
     broken=_broken_next,
     cases=_next_cases,
-    tested="rows with and without padding, all rows padded, large values, both dtypes",
+    tested="rows with and without padding, all rows padded, large values, scores far below 0, both dtypes",
     hints=(
         "There are three faults. A row alone has no padding. Pad it on the left by one and compare: the embedded "
         "tokens, the weights of the last row, and the vector that meets the table at the end.",

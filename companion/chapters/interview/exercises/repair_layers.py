@@ -36,6 +36,7 @@ def _norm_cases() -> list[Case]:
         return draw.normal(*shape, dtype=dtype, scale=scale), gain, bias, eps
 
     by_hand = torch.tensor([[1.0, 3.0], [6.0, 2.0]]), torch.ones(2), torch.zeros(2), 0.0
+    x, *rest = batch(2, 5, eps=0.1, dtype=F64)
     return [
         Case(by_hand, "the example"),
         Case(batch(3, 4, eps=0.5, dtype=F64), "a large epsilon"),
@@ -44,6 +45,7 @@ def _norm_cases() -> list[Case]:
         Case(batch(3, 1, 4, eps=0.1, dtype=F32), "a batch of single rows"),
         Case(batch(5, 2, eps=1e-5, dtype=F64, scale=1e-3), "small numbers"),
         Case(batch(4, 6, eps=0.1, dtype=F64, scale=1e3), "large numbers"),
+        Case((1e5 + x, *rest), "rows far from 0"),
     ]
 
 
@@ -58,7 +60,7 @@ DEBUG_LAYER_NORM = Exercise(
     reference=_norm,
     broken=_broken_norm,
     cases=_norm_cases,
-    tested="two and three leading axes, small and large numbers and epsilons, both dtypes",
+    tested="two and three leading axes, small and large numbers and epsilons, rows far from 0, both dtypes",
     hints=(
         "There are three faults. Give it one row alone, and the same row beside another. A layer norm gives the row "
         "the same result both times.",
@@ -142,15 +144,17 @@ def _head_cases() -> list[Case]:
         weights = [draw.normal(d, heads * 3, dtype=dtype, scale=s) for s in (1.0, 1.0, scale)]
         return draw.normal(len(lengths), t, d, dtype=dtype), torch.tensor(lengths), *weights, heads
 
-    x, one = torch.tensor([[[3.0], [5.0]]]), torch.ones(1, 2)
+    x, ones, one = torch.tensor([[[3.0], [5.0]]]), torch.ones(1, 2), torch.ones(1, 1)
+    far = torch.tensor([[[200.0], [1.0]]]), torch.tensor([1]), one, -one, one, 1
     return [
-        Case((x, torch.tensor([1]), one, one, torch.tensor([[1.0, 2.0]]), 2), "the example"),
+        Case((x, torch.tensor([1]), ones, ones, torch.tensor([[1.0, 2.0]]), 2), "the example"),
         Case(batch([2, 1], 2, 3, 1, F64), "one head"),
         Case(batch([2, 3], 3, 4, 2, F32)),
         Case(batch([5, 3, 4], 5, 3, 3, F64), "as many sentences as heads"),
         Case(batch([4, 4], 4, 5, 2, F32), "no padding"),
         Case(batch([1, 6], 7, 4, 4, F64)),
         Case(batch([3, 5], 5, 3, 2, F64, 1e3), "large values"),
+        Case(far, "scores far below 0"),
     ]
 
 
@@ -165,7 +169,8 @@ DEBUG_HEADS = Exercise(
     reference=_heads,
     broken=_broken_heads,
     cases=_head_cases,
-    tested="one head and several, as many sentences as heads, padding in some and all sentences, both dtypes",
+    tested="one head and several, as many sentences as heads, padding in some and all sentences, scores far below 0, "
+    "both dtypes",
     hints=(
         "There are four faults. Change one token of `x` and look which rows of the query of a head change. It should "
         "be one row, in each head. That finds the first fault, and its twin at the end of the function.",

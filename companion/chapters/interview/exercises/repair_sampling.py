@@ -12,15 +12,15 @@ F32, F64 = torch.float32, torch.float64
 def _broken_draw(scores: Tensor, p: float, u: Tensor) -> Tensor:
     ranked = scores.softmax(dim=-1).sort(dim=-1, descending=True)
     kept = ranked.values * (ranked.values.cumsum(dim=-1) <= p)
-    kept = kept / kept.sum(dim=-1, keepdim=True)
-    return (kept.cumsum(dim=-1) <= u[:, None]).sum(dim=-1)
+    sums = kept.cumsum(dim=-1)
+    return (sums / sums[:, -1:] <= u[:, None]).sum(dim=-1)
 
 
 def _draw(scores: Tensor, p: float, u: Tensor) -> Tensor:
     ranked, order = scores.softmax(dim=-1).sort(dim=-1, descending=True)
     kept = ranked * (ranked.cumsum(dim=-1) - ranked < p)
-    kept = kept / kept.sum(dim=-1, keepdim=True)
-    rank = (kept.cumsum(dim=-1) <= u[:, None]).sum(dim=-1).clamp(max=scores.shape[-1] - 1)
+    sums = kept.cumsum(dim=-1)
+    rank = (sums / sums[:, -1:] <= u[:, None]).sum(dim=-1)  # the last of the sums is 1, also after rounding
     return order.gather(-1, rank[:, None])[:, 0]
 
 
@@ -32,7 +32,8 @@ def _in_order(scores: Tensor, p: float, u: Tensor) -> Tensor:
     """Draw from the nucleus in the order of the tokens, which is another token for the same u."""
     ranked, order = scores.softmax(dim=-1).sort(dim=-1, descending=True)
     kept = torch.zeros_like(ranked).scatter(-1, order, ranked * (ranked.cumsum(-1) - ranked < p))
-    return ((kept / kept.sum(-1, True)).cumsum(-1) <= u[:, None]).sum(-1)
+    sums = kept.cumsum(-1)
+    return (sums / sums[:, -1:] <= u[:, None]).sum(-1)
 
 
 def _draw_cases() -> list[Case]:
@@ -44,8 +45,14 @@ def _draw_cases() -> list[Case]:
         return draw.normal(n, vocab, dtype=dtype, scale=scale), p, u
 
     by_hand = torch.tensor([[0.2, 0.5, 0.3]]).log(), 0.9, torch.tensor([0.75])
-    halves = torch.tensor([2.0, 4.0, 1.0, 1.0]).log().expand(3, -1).clone()
-    border = halves, 0.5, torch.tensor([0.1, 0.6, 0.9])
+    halves = torch.tensor([2.0, 4.0, 1.0, 1.0], dtype=F64).log().expand(3, -1).clone()
+    border = halves.float(), 0.5, torch.tensor([0.1, 0.6, 0.9])
+    equal = halves, 1.0, torch.tensor([0.1, 0.5, 0.6], dtype=F64)
+    largest = (
+        torch.tensor([[4.0, 2.0, 1.0]]).log(),
+        0.6,
+        torch.tensor([1 - 2**-24]),
+    )  # thirds do not sum to 1 in float32
     return [
         Case(by_hand, "the example"),
         Case(batch(2, 3, 0.8, F64)),
@@ -56,6 +63,8 @@ def _draw_cases() -> list[Case]:
         Case(batch(15, 6, 1.0, F64), "everything"),
         Case(batch(9, 8, 0.9, F64, 1e3), "large scores"),
         Case(border, "the sum reaches p exactly"),
+        Case(equal, "a draw equal to a running sum"),
+        Case(largest, "the largest draw below 1"),
     ]
 
 
@@ -70,7 +79,7 @@ DEBUG_TOP_P = Exercise(
     reference=_draw,
     broken=_broken_draw,
     cases=_draw_cases,
-    tested="small and full p, a sum that is exactly p, large scores, many draws, both dtypes",
+    tested="small and full p, a sum that is exactly p, draws that equal a sum or nearly 1, large scores, both dtypes",
     hints=(
         "There are two faults. Draw many times and count the tokens. A model with one likely token shows the first: "
         "which number does the function give for it?",
@@ -103,7 +112,7 @@ DEBUG_TOP_P = Exercise(
         ),
         Mistake(
             "not-divided",
-            Edit("kept / kept.sum(dim=-1, keepdim=True)", "kept"),
+            Edit("sums / sums[:, -1:]", "sums"),
             "The kept probabilities no longer sum to 1, so a large u falls behind them.",
         ),
         Mistake(

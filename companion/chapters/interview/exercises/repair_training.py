@@ -20,11 +20,11 @@ def _loss(scores: Tensor, tokens: Tensor, padding: int) -> Tensor:
     says, wanted = scores[:, :-1], tokens[:, 1:]
     real = wanted != padding
     losses = F.cross_entropy(says.mT, wanted, reduction="none")
-    return (losses * real).sum() / real.sum()
+    return losses.masked_fill(~real, 0.0).sum() / real.sum()
 
 
 SHIFT = "scores[:, :-1], tokens[:, 1:]"
-MEAN_OF_ALL = Edit("(losses * real).sum() / real.sum()", "(losses * real).mean()")
+MEAN_OF_ALL = Edit("losses.masked_fill(~real, 0.0).sum() / real.sum()", "(losses * real).mean()")
 
 
 def _loss_cases() -> list[Case]:
@@ -53,6 +53,8 @@ def _loss_cases() -> list[Case]:
         Case(batch([3, 2], 5, F64, t=6), "padding at the end of each row"),
         Case(batch([5, 7], 11, F64, 1e3), "large scores"),
         Case(batch([6, 3, 2], 5, F64, padding=3), "another token for padding"),
+        Case((draw.normal(1, 3, 3, dtype=F64), torch.tensor([[1, 0, 2]]), 0), "a gap"),
+        Case((torch.zeros(1, 2, 3), torch.tensor([[0, 1]]), 0), "padding in front"),
     ]
 
 
@@ -67,7 +69,7 @@ DEBUG_LABEL_SHIFT = Exercise(
     reference=_loss,
     broken=_broken_loss,
     cases=_loss_cases,
-    tested="rows with and without padding, another token for padding, large scores, both dtypes",
+    tested="no padding, padding at the end, in front and inside, another token for it, large scores, both dtypes",
     hints=(
         "There are two faults. Which token has the model read when it gives the scores at place i, and which one "
         "should it be asked for? Try a model whose scores point at the token it reads.",
@@ -161,6 +163,8 @@ def _step_cases() -> list[Case]:
         Case(data(4, 3, 5, 100.0, F32), "never too long"),
         Case(data(5, 4, 3, 0.3, F64)),
         Case(data(6, 5, 4, 2.0, F64, 1e3), "large targets"),
+        Case((by_hand[0], x, torch.tensor([[0.0, 3.0]]), torch.tensor([[False, True]]), 0.5, 2.0), "padding in front"),
+        Case((by_hand[0], x, torch.tensor([[1.0, 3.0]]), by_hand[3], 0.5, 2.0), "a gradient of 0"),
     ]
 
 
@@ -175,7 +179,8 @@ DEBUG_TRAINING_STEP = Exercise(
     reference=_steps,
     broken=_broken_steps,
     cases=_step_cases,
-    tested="one step and several, gradients long and short, padding of several amounts, both dtypes",
+    tolerance={F64: 1e-6, F32: 1e-5},  # the clipping of torch adds 1e-6 to the norm
+    tested="one step and several, gradients long, short and 0, padding in front and of several amounts, both dtypes",
     hints=(
         "There are three faults. Take one step on one batch and compare with a pencil. Then two steps: after the "
         "second, is the gradient that of the second batch?",
