@@ -23,8 +23,10 @@ def heads_one_by_one(query, key, value, n_heads, allowed):
     found = []
     for q, k, v in zip(*(x.chunk(n_heads, dim=-1) for x in (query, key, value)), strict=True):
         scores = torch.bmm(q, k.transpose(1, 2)) / math.sqrt(q.size(-1))
+        if allowed is not None:
+            scores = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
         scores = scores - scores.amax(dim=-1, keepdim=True).detach()
-        powers = scores.exp() if allowed is None else scores.clamp(min=-700).exp() * allowed
+        powers = scores.exp() if allowed is None else scores.exp() * allowed
         found.append(
             torch.bmm(powers / powers.sum(-1, keepdim=True).clamp(min=1e-300 if q.dtype.itemsize == 8 else 1e-38), v)
         )

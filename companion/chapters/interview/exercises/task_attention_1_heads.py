@@ -97,6 +97,14 @@ def _heads_cases() -> list[Case]:
 
     keys = torch.tensor([[[math.log(3.0), 0.0], [0.0, 0.0]]])
     by_hand = torch.ones(1, 1, 2), keys, torch.tensor([[[4.0, 4.0], [8.0, 8.0]]]), 2, None
+    one = torch.ones(1, 1, 1)
+    far = (
+        200 * one,
+        torch.tensor([[[-200.0], [0.0]]]),
+        torch.tensor([[[1.0], [2.0]]]),
+        1,
+        torch.tensor([[[True, False]]]),
+    )
     blind = heads(2, 3, 5, 2, 3, 2, F64)
     blind[-1][1, 2] = False
     return [
@@ -108,6 +116,7 @@ def _heads_cases() -> list[Case]:
         Case(heads(1, 4, 4, 4, 3, 2, F32), "as many heads as positions"),
         Case(blind, "a query with no key"),
         Case(heads(2, 4, 6, 2, 4, 3, F64, scale=1e3), "large values"),
+        Case(far, "a score far below 0"),
     ]
 
 
@@ -123,7 +132,7 @@ HEADS = Exercise(
     cases=_heads_cases,
     trial=_heads_trial,
     returns=("output", "gradient for query", "gradient for key", "gradient for value"),
-    tested="outputs and gradients; queries and keys of different number, masks, a query with no key, both dtypes",
+    tested="outputs and gradients; keys of another number, masks, a query with no key, scores far below 0, both dtypes",
     hints=(
         "Write the shape behind each line: split, scores, weights, heads, output. Only the last two axes take part in "
         "the products; the batch and the heads come along.",

@@ -51,6 +51,8 @@ def _layer_cases() -> list[Case]:
 
     eye = torch.eye(2)
     by_hand = torch.tensor([[[2.0, 4.0], [4.0, 8.0], [5.0, 5.0]]]), 0 * eye, eye, eye, eye, 2, _padded(2, t=3)
+    one = torch.ones(1, 1)
+    far = torch.tensor([[[1.0], [200.0]]]), one, -one, one, one, 1, _padded(1, t=2, left=True)
     return [
         Case(by_hand, "the example"),
         Case(layer(4, 2, 2, F64, _padded(3, t=3))),
@@ -60,6 +62,7 @@ def _layer_cases() -> list[Case]:
         Case(layer(5, 3, 2, F32, _padded(4, 3, 2, t=4, left=True)), "as many heads as sentences"),
         Case(layer(6, 2, 4, F64, torch.tensor([[True, False, True, True], [False, True, False, True]])), "gaps"),
         Case(layer(5, 2, 3, F64, _padded(6, 4, t=6), 1e4), "large weights"),
+        Case(far, "scores far below 0"),
     ]
 
 
@@ -75,7 +78,7 @@ MASKS = Exercise(
     cases=_layer_cases,
     trial=_layer_trial,
     returns=("output", *(f"gradient for {name}" for name in ("x", "w_q", "w_k", "w_v", "w_o"))),
-    tested="outputs at real positions and gradients; no padding, padding on either side, gaps, both dtypes",
+    tested="outputs at real positions, gradients; padding on either side, none, gaps, scores far below 0, both dtypes",
     hints=(
         "There are two reasons why a query may not look at a key: the key is later, or it is padding. Make one mask of "
         "each, with the shapes beside it, and join them.",

@@ -15,7 +15,7 @@ from companion.practice.trial import several, tensor
 F32, F64 = torch.float32, torch.float64
 Answer = Callable[..., object]
 Cache = tuple[Tensor, Tensor, Tensor]  # keys, values, and which of them are real
-LONG = 24
+LONG = 32
 """Positions of the case on which work is counted."""
 
 
@@ -96,6 +96,7 @@ def _cached_cases() -> list[Case]:
 
     one, zero = torch.ones(1, 1), torch.zeros(1, 1)
     by_hand = torch.tensor([[[2.0], [4.0], [9.0]]]), zero, one, one, one, 1, _padded(3, t=3), (1, 1, 1)
+    far = torch.tensor([[[1.0], [200.0]]])
     return [
         Case(by_hand, "the example"),
         Case(layer(4, 2, 2, F64, _padded(3, t=3), 3), "all at once"),
@@ -106,6 +107,8 @@ def _cached_cases() -> list[Case]:
         Case(layer(5, 3, 2, F32, _padded(6, 5, 4, t=6, left=True), 3, 2, 1), "as many heads as sentences"),
         Case(layer(5, 2, 3, F64, _padded(5, 5, t=5), 2, 1, 2, scale=1e4), "large weights"),
         Case(layer(32, 2, 16, F32, _padded(LONG, t=LONG), *[1] * LONG), "work is counted"),
+        Case((*by_hand[:6], torch.tensor([[True, False, True]]), (1, 1, 1)), "a gap"),
+        Case((far, one, -one, one, one, 1, _padded(1, t=2, left=True), (1, 1)), "scores far below 0"),
     ]
 
 
@@ -121,7 +124,7 @@ CACHE = Exercise(
     cases=_cached_cases,
     trial=_cached_trial,
     budget=_cached_budget,
-    tested="outputs chunk by chunk; prompts, chunks of several positions, padding on the left, work, both dtypes",
+    tested="prompts, chunks of several positions, padding on the left, gaps, scores far below 0, work, both dtypes",
     hints=(
         "What of an earlier position does a later one need? Neither its query nor its output. Keep what is needed, "
         "make it longer by the new positions, and attend over all of it with the new queries alone.",

@@ -92,6 +92,7 @@ def _grouped_cases() -> list[Case]:
         Case(layer(4, 4, 1, 5, F32, _padded(4, 3, t=4, left=True), 2, 2), "one key head"),
         Case(layer(6, 8, 2, 2, F64, _padded(7, 7, t=7), 3, 2, 2), "groups of four"),
         Case(layer(5, 6, 2, 3, F64, _padded(5, 5, t=5), 2, 3, scale=1e4), "large weights"),
+        Case(layer(4, 4, 2, 2, F64, torch.tensor([[True, False, True, True]]), 1, 1, 2), "a gap"),
     ]
 
 
@@ -106,7 +107,8 @@ GROUPS = Exercise(
     reference=_grouped,
     cases=_grouped_cases,
     trial=_grouped_trial,
-    tested="outputs chunk by chunk and the size of the cache; groups of one to six heads, left padding, both dtypes",
+    tested="outputs chunk by chunk and the size of the cache; groups of one to six heads, left padding, a gap, "
+    "both dtypes",
     hints=(
         "Only keys and values have fewer heads. Ask when each query head must have keys of its own, and keep "
         "everything before that moment narrow.",
