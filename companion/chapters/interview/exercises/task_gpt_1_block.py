@@ -75,6 +75,8 @@ def _block_cases() -> list[Case]:
     eye, zero = torch.eye(2), torch.zeros(2, 2)
     x = torch.tensor([[[1.0, -1.0], [-3.0, 3.0]]])
     by_hand = x, torch.ones(2), torch.cat([zero, zero, eye], 1), eye, torch.ones(2), zero, zero, 1
+    x, w_qkv = torch.tensor([[[1.0, -1.0], [-1.0, 1.0]]]), torch.cat([15 * eye, -15 * eye, eye], 1)
+    far = x, torch.ones(2), w_qkv, eye, torch.ones(2), zero, zero, 1
     flat = block(2, 3, 2, 2, 5, F64)
     flat = (flat[0].index_fill(1, torch.tensor([1]), 0.5), *flat[1:])
     return [
@@ -86,6 +88,8 @@ def _block_cases() -> list[Case]:
         Case(flat, "a token with equal features"),
         Case(block(2, 4, 2, 3, 7, F64, scale=1e-3), "tiny features"),
         Case(block(2, 6, 2, 3, 5, F64, scale=1e3), "large features"),
+        Case(block(2, 3, 2, 2, 5, F64, shift=1e5), "features far from 0"),
+        Case(far, "scores far below 0"),
     ]
 
 
@@ -104,7 +108,8 @@ BLOCK = Exercise(
         "output",
         *(f"gradient for {name}" for name in ("x", "gain_1", "w_qkv", "w_o", "gain_2", "w_up", "w_down")),
     ),
-    tested="outputs and gradients; one token, one head, tiny, large and equal features, both dtypes",
+    tested="outputs and gradients; one token, one head, tiny, large and equal features, features and scores far from "
+    "0, both dtypes",
     hints=(
         "Two branches, and each is added to what it read. Draw the one line that goes straight through the block, and "
         "mark where a norm stands on it: nowhere.",
