@@ -46,6 +46,12 @@ def _merge_cases() -> list[Case]:
         Case((text("abcbc", "bcd", "dd", "ddd", "q"), [2, 1, 1, 2, 9]), "a word of one letter"),
         Case((text("aaa", "bc"), [2, 3]), "a pair that overlaps itself, and one nearly as frequent"),
         Case((text("zz", "yx", "zzzz", "yxyx", "ay", "by"), [2, 3, 2, 3, 1, 2])),
+        Case(([["ab", "a"], ["a", "c"]], [1, 1]), "equally frequent pairs of long and short pieces"),
+        Case(([["a", "c"], ["a", "b"]], [1, 1]), "equally frequent pairs with the same first piece"),
+        Case(([["a", "bc"], ["b", "c"]], [1, 1]), "equally frequent pairs of long and short pieces"),
+        Case(([["h", "e"], ["th", "e"]], [2, 1]), "a piece that ends like another"),
+        Case(([["ab", "c"], ["a", "bc"]], [2, 1]), "two ways to cut the same letters"),
+        Case(([[".", "a"], ["b", "a"]], [2, 1]), "a full stop"),
     ]
 
 
@@ -59,7 +65,8 @@ BPE_MERGE = Exercise(
     topic="training",
     reference=_merge_most_frequent,
     cases=_merge_cases,
-    tested="words that occur often, equally frequent pairs, a pair that overlaps itself, pieces of several letters",
+    tested="words that occur often, equally frequent pairs, a pair that overlaps itself, pieces of several letters, "
+    "a full stop",
     returns=("pair", "words"),
     hints=(
         "Count first, join afterwards. Which neighbours does a word have, and how much does a word that occurs five "
@@ -167,6 +174,9 @@ def _encode_cases() -> list[Case]:
         Case(("ababab", [("a", "b"), ("ab", "ab")]), "a pair several times"),
         Case(("aaaaa", [("a", "a"), ("aa", "aa")]), "equal letters"),
         Case(("slowerlower", [*lower, ("s", "lower")])),
+        Case(("xb", [(".", "b")]), "a full stop"),
+        Case(("abc", [("b", "c"), ("a", "b"), ("ab", "c")]), "a whole word that its merges do not reach"),
+        Case(("abcd", [("a", "b"), ("ab", "c"), ("c", "d")]), "a merge that is too late"),
         Case(("abcabcd", [("c", "a"), ("b", "c"), ("a", "b"), ("ab", "c"), ("bc", "d"), ("ab", "ca")])),
     ]
 
@@ -181,7 +191,7 @@ BPE_ENCODE = Exercise(
     topic="training",
     reference=_encoded,
     cases=_encode_cases,
-    tested="one letter, nothing to join, two ways to cut, a pair several times in a word, merges of merges",
+    tested="one letter, nothing to join, two ways to cut, a pair several times, merges of merges, a full stop",
     hints=(
         "Encoding repeats what learning did, in the same order. Which of the pairs that stand in the word was learned "
         "first?",

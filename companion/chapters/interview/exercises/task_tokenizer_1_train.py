@@ -56,6 +56,7 @@ def _train_cases() -> list[Case]:
         Case(("aaab xy", 1), "a pair that overlaps itself, and nothing more frequent"),
         Case(("Low low LOW lOw", 5), "small and capital letters"),
         Case((7 * "abc" + " cab", 6), "a long word"),
+        Case(("a\u00a0b", 1), "a blank that is not ASCII"),
         Case(("banana bandana 🙂🙂 banana cab 🙂", 15), "four bytes a sign"),
     ]
 
@@ -213,6 +214,9 @@ def _encode_cases() -> list[Case]:
         Case(("x\na\ta Ab", [(10, a), (9, a), (s, a)]), "a line and a tab in front of a word"),
         Case((30 * "ab", [(a, b), (256, 256)]), "a long word"),
         Case(("aab", [(a, b), (a, a), (257, b)]), "a merge that is never reached"),
+        Case(("abc", [(b, c), (a, b), (257, c)]), "a whole word that its merges do not reach"),
+        Case(("abcd", [(a, b), (256, c), (c, d)]), "a merge that is too late"),
+        Case(("b\u00a0b", [(b, 194)]), "a blank that is not ASCII"),
         Case(("  a\n\n🙂 b", [(s, a), (10, 10), (240, 159), (257, 153)]), "blanks that stand alone, four bytes a sign"),
     ]
 

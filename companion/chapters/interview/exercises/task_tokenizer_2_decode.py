@@ -31,6 +31,7 @@ def _decode_cases() -> list[Case]:
         Case(([195, 169, 256, 195], [(169, 32)]), "letters cut between two numbers, and one cut off"),
         Case(([smile[0], 256, smile[3]], [(smile[1], smile[2])]), "a sign of four bytes in three numbers"),
         Case(([97, 255, 98, 169], []), "bytes that are no letter"),
+        Case(([240, 159, 153], []), "three bytes of a sign of four"),
         Case((_encode("été là 🙂 né", trained), trained), "what a trained tokenizer gives"),
         Case(([97, 13, 10, 98], []), "the end of a line in two signs"),
         Case(([97, 0, 127, 194, 128], []), "the smallest and the largest of one byte"),
@@ -145,6 +146,8 @@ def _special_cases() -> list[Case]:
         Case(("xyab yz", [(a, b)], (("yz", 7), ("xy", 5), ("xyab", 6), ("abc", 8))), "numbers below 256"),
         Case(("aba ba", [(a, b)], (("aba", 600), ("ba b", 601), ("b", 602))), "overlaps: the leftmost wins"),
         Case(("abcd", [(a, b)], (("bcd", 700), ("ab", 701))), "overlaps: the leftmost wins over the longer"),
+        Case(("<s>", [], (("<s>", 0),)), "the number 0"),
+        Case(("[INST]I", [], (("[INST]", 5),)), "brackets"),
     ]
 
 
