@@ -33,6 +33,8 @@ def _perplexity_cases() -> list[Case]:
         Case(batch([4, 4], 20)),
         Case(batch([7, 1], 5), "a text of long tokens and one token"),
         Case(batch([3, 8, 5, 2], 61, junk=30.0), "large losses in the padding"),
+        Case((torch.tensor([[1e3, 1.0]], dtype=F64), torch.tensor([[False, True]]), 12), "padding in front"),
+        Case((torch.tensor([[1.0, 9.0, 2.0]]), torch.tensor([[True, False, True]]), 12), "a gap"),
     ]
 
 
@@ -46,7 +48,7 @@ PERPLEXITY = Exercise(
     topic="training",
     reference=_perplexity,
     cases=_perplexity_cases,
-    tested="one token, rows of several lengths, large losses in the padding",
+    tested="one token, rows of several lengths, padding in front and inside, large losses in it, both dtypes",
     returns=("perplexity", "bits_per_byte"),
     hints=(
         "Both measures begin with the losses of the real tokens only. One needs their mean, the other their sum: "
@@ -130,6 +132,14 @@ def _mask_cases() -> list[Case]:
         torch.tensor([[30, 31, 32, 33]]),
         99,
     )
+    held = (
+        torch.tensor([[127, 127, 20]]),
+        torch.zeros(1, 3, dtype=torch.bool),
+        torch.tensor([[0.1, 0.1, 0.1]]),
+        torch.tensor([[0.85, 0.1, 0.85]]),
+        torch.tensor([[30, 31, 127]]),
+        127,
+    )
     return [
         Case(by_hand, "the example"),
         Case(batch(1, 7, 0.3)),
@@ -139,6 +149,7 @@ def _mask_cases() -> list[Case]:
         Case(batch(4, 12, 0.4)),
         Case(batch(5, 30, 0.3), "a large batch"),
         Case(borders, "draws on the borders"),
+        Case(held, "texts that hold the mask"),
     ]
 
 
@@ -152,7 +163,7 @@ MASK_TOKENS = Exercise(
     topic="training",
     reference=_mask_tokens,
     cases=_mask_cases,
-    tested="few and many picked tokens, special tokens, three ways to corrupt, draws on the borders",
+    tested="few and many picked tokens, special tokens, three ways to corrupt, draws on the borders, masks in a text",
     returns=("inputs", "labels"),
     hints=(
         "Two decisions a token: is it picked, and if so, what happens to it? The draws for both are given, so nothing "
