@@ -14,7 +14,7 @@ def _grpo_loss(log_p: Tensor, old: Tensor, rewards: Tensor, said: Tensor, clip: 
     ratio = (log_p - old).exp()
     near = ratio.clamp(1 - clip, 1 + clip)
     gain = torch.minimum(ratio * advantage, near * advantage)
-    mean = (gain * said).sum(dim=-1) / said.sum(dim=-1)
+    mean = gain.masked_fill(~said, 0.0).sum(dim=-1) / said.sum(dim=-1)
     return -mean.mean()
 
 
@@ -41,6 +41,7 @@ def _cases() -> list[Case]:
         return log_p.to(kind), old.to(kind), rewards.to(kind), said, clip
 
     split = torch.tensor([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]])
+    gaps = drawn(2, 3, 5)
     return [
         Case(drawn(1, 2, 3, torch.tensor([[1, 0]])), "one prompt, two answers"),
         Case(drawn(2, 4, 5, torch.ones(2, 4)), "all answers right"),
@@ -50,6 +51,9 @@ def _cases() -> list[Case]:
         Case(drawn(2, 3, 11, clip=0.05), "clip 0.05"),
         Case(drawn(4, 6, 8, dtype="float32"), "float32"),
         Case(drawn(2, 8, 4, worth=1000.0), "rewards beyond 1000"),
+        Case(
+            (*gaps[:3], torch.tensor([0, 1, 0, 1, 1]).bool().expand_as(gaps[3]).clone(), gaps[4]), "answers with gaps"
+        ),
     ]
 
 
@@ -62,7 +66,7 @@ GRPO_LOSS = Exercise(
     minutes=20,
     reference=_grpo_loss,
     cases=_cases,
-    tested="equal rewards, both signs of the advantage, ratios inside and outside the clip, both dtypes, large rewards",
+    tested="equal rewards, advantages of both signs, ratios in and outside the clip, gaps, both dtypes, large rewards",
     hints=(
         "Which answers is an answer compared with? One row of the rewards is one group.",
         "The ratio is one number a token, the advantage one an answer. What must its shape be?",
@@ -111,7 +115,7 @@ GRPO_LOSS = Exercise(
         ),
         Mistake(
             "padding-counts",
-            Edit("(gain * said).sum(dim=-1) / said.sum(dim=-1)", "gain.mean(dim=-1)"),
+            Edit("gain.masked_fill(~said, 0.0).sum(dim=-1) / said.sum(dim=-1)", "gain.mean(dim=-1)"),
             "You average over the padding too. Only the tokens of the answer count.",
         ),
         Mistake(

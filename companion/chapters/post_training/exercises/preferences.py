@@ -13,7 +13,7 @@ def _masked_dpo_loss(policy: Tensor, reference: Tensor, tokens: Tensor, said: Te
     for logits in (policy, reference):
         log_p = logits[..., :-1, :].log_softmax(dim=-1)
         log_p = log_p.gather(-1, tokens[..., 1:, None])[..., 0]
-        sums.append((log_p * said[..., 1:]).sum(dim=-1))
+        sums.append(torch.where(said[..., 1:], log_p, 0.0).sum(dim=-1))
     chosen, rejected = sums[0] - sums[1]
     return -F.logsigmoid(beta * (chosen - rejected)).mean()
 
@@ -32,7 +32,9 @@ def _cases() -> list[Case]:
         said = (position >= start[None, :, None]) & (position <= end[..., None])
         return policy, reference, tokens, said, beta
 
-    same = drawn(2, 5, 4, 0.5)
+    same, gaps = drawn(2, 5, 4, 0.5), drawn(2, 5, 4, 0.5)
+    policy, one = torch.tensor([0.0, -120.0]).expand(2, 1, 2, 2).clone(), torch.ones(1, 2, dtype=torch.long)
+    far = policy, torch.zeros(2, 1, 2, 2), torch.stack([one, 0 * one]), torch.stack([one, one]).bool(), 1.0
     return [
         Case(drawn(1, 3, 2, 1.0), "one pair, three tokens"),
         Case((same[0], same[0], *same[2:]), "the policy is the reference"),
@@ -42,6 +44,10 @@ def _cases() -> list[Case]:
         Case(drawn(2, 16, 9, 0.05), "long answers"),
         Case(drawn(5, 9, 3, 0.2), "five pairs, three tokens to choose from"),
         Case(drawn(3, 7, 5, 0.01, size=1000.0), "logits beyond 1000"),
+        Case(
+            (*gaps[:3], torch.tensor([0, 1, 0, 1, 1]).bool().expand_as(gaps[3]).clone(), gaps[4]), "answers with gaps"
+        ),
+        Case(far, "a rejected answer that is far more probable"),
     ]
 
 
@@ -54,7 +60,7 @@ MASKED_DPO_LOSS = Exercise(
     minutes=20,
     reference=_masked_dpo_loss,
     cases=_cases,
-    tested="one pair and several, answers of different lengths, equal policy and reference, both dtypes, large logits",
+    tested="one pair and several, all lengths, gaps, equal policy and reference, both dtypes, large logits",
     hints=(
         "Four numbers are needed for each pair: the log-probability of each answer under each of the two models.",
         "Which position predicts token t? Shift the tokens and the mask in the same way.",
@@ -73,12 +79,12 @@ MASKED_DPO_LOSS = Exercise(
         ),
         Mistake(
             "mask-not-shifted",
-            Edit("* said[..., 1:]", "* said[..., :-1]"),
+            Edit("said[..., 1:]", "said[..., :-1]"),
             "You shift the tokens and not the mask, so that it counts the token behind each one that it should.",
         ),
         Mistake(
             "prompt-counts",
-            Edit(" * said[..., 1:]", ""),
+            Edit("torch.where(said[..., 1:], log_p, 0.0)", "log_p"),
             "You count all tokens. The prompt and the padding do not belong to the answer.",
         ),
         Mistake(
