@@ -48,6 +48,7 @@ def _cases() -> list[Case]:
         Case(walk(11, F32)),
         Case(walk(30, F64, 1e3), "large numbers"),
         Case(walk(64, F64)),
+        Case((torch.tensor([0, 0]), torch.tensor([0.0, 1.0]), 2.0), "a 0 that is written and no blank"),
     ]
 
 
@@ -60,7 +61,7 @@ READ_TAPE = Exercise(
     minutes=20,
     reference=_read_tape,
     cases=_cases,
-    tested="one step, cells visited once and often, moves of 0, both dtypes, large numbers",
+    tested="one step, cells visited once and often, moves of 0, a written 0, both dtypes, large numbers",
     hints=(
         "Where is the head before each step? It starts at cell 0, and a move counts from the next step on.",
         "Compare the cells of all pairs of steps, as scores of queries and keys do. Which of the matching steps may a "

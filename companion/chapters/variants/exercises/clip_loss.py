@@ -25,6 +25,7 @@ def _cases() -> list[Case]:
         return images, captions, torch.tensor(log_scale, dtype=dtype)
 
     images, captions = torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[3.0, 0.0], [1.0, 0.0]])
+    eye = torch.eye(2)
     return [
         Case((images, captions, torch.tensor(0.0)), "the example"),
         Case((images, images, torch.tensor(1.0)), "captions like their images"),
@@ -33,6 +34,11 @@ def _cases() -> list[Case]:
         Case(pairs(7, 2, 2.6, torch.float64), "the scale with which CLIP begins"),
         Case(pairs(3, 9, -1.0, torch.float32), "a scale below 1"),
         Case(pairs(5, 6, 0.0, torch.float64, 1e3), "large entries"),
+        Case((eye, eye, torch.tensor(100.0).log()), "the scale at which CLIP stops"),
+        Case(
+            (eye.double(), eye.double().flip(0), torch.tensor(5.0, dtype=torch.float64)),
+            "a larger scale, captions swapped",
+        ),
     ]
 
 
@@ -45,7 +51,7 @@ CLIP_LOSS = Exercise(
     minutes=10,
     reference=_clip_loss,
     cases=_cases,
-    tested="one pair, as many pairs as channels, scales below and above 1, large entries, both dtypes",
+    tested="one pair, as many pairs as channels, scales below 1 and beyond 100, large entries, both dtypes",
     hints=(
         "A cosine is a product of two vectors of length 1. How do you get all cosines of a batch at once?",
         "Row i of the scores is a question with as many answers as there are captions. Which answer is right?",

@@ -8,7 +8,8 @@ from companion.practice.random_inputs import RandomInputs
 
 
 def _triangle_sums(a: Tensor, b: Tensor, known: Tensor) -> Tensor:
-    a, b = a * known[..., None], b * known[..., None]
+    hidden = ~known[..., None]
+    a, b = a.masked_fill(hidden, 0.0), b.masked_fill(hidden, 0.0)
     return torch.einsum("ikc, jkc -> ijc", a, b)
 
 
@@ -60,7 +61,7 @@ TRIANGLE_SUMS = Exercise(
         ),
         Mistake(
             "unknown-pairs",
-            Edit("a, b = a * known[..., None], b * known[..., None]", "a = a * known[..., None]"),
+            Edit("a, b = a.masked_fill(hidden, 0.0), b.masked_fill(hidden, 0.0)", "a = a.masked_fill(hidden, 0.0)"),
             "A triangle counts only if both of its edges are known. You checked one.",
         ),
         Mistake(
