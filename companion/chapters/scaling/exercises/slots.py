@@ -27,6 +27,7 @@ def _cases() -> list[Case]:
         Case((tokens(40, 5), 5, 6)),
         Case((tokens(64, 8), 8, 8)),
         Case((tokens(25, 3), 3, 30), "room for all"),
+        Case((torch.zeros(300, dtype=torch.long), 1, 300), "300 slots"),
     ]
 
 
@@ -39,7 +40,7 @@ EXPERT_SLOTS = Exercise(
     minutes=15,
     reference=_expert_slots,
     cases=_cases,
-    tested="one token, one expert, all tokens at one expert, a full expert, room for all",
+    tested="one token, one expert, all tokens at one expert, a full expert, room for all, 300 slots",
     hints=(
         "A token's slot is the number of earlier tokens that chose the same expert. Which table shows who chose whom?",
         "One row a token, one column an expert, 1 where the token chose it: what does a running sum down a column say?",
