@@ -9,7 +9,7 @@ from torch import Tensor
 from companion.chapters.interview.exercises.task_gpt_1_block import _block, _block_weights, _norm
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
-from companion.practice.trial import gradients, tensor
+from companion.practice.trial import Refusal, gradients, tensor
 
 F32, F64 = torch.float32, torch.float64
 Answer = Callable[..., object]
@@ -69,6 +69,8 @@ def _loss_trial(
     """Compare the loss and the gradients of all weights."""
     weights = _weights(table, positions, gain, gain_1, w_qkv, w_o, gain_2, w_up, w_down)
     loss = tensor(answer(tokens, weights, n_heads, padding))
+    if not loss.requires_grad:
+        raise Refusal("Your loss does not depend on the weights, so `backward` fails. It does also where it is 0.")
     return loss.detach(), *_joined(list(gradients(loss, _parameters(weights))))
 
 
@@ -144,6 +146,11 @@ LOSS = Exercise(
             Edit("tokens[:, 1:]", "tokens[:, :-1]"),
             "Each position is asked for the token that it reads. The target is the next token.",
             also=(Edit("targets.flatten(), reduction", "tokens[:, :-1].flatten(), reduction"),),
+        ),
+        Mistake(
+            "zero-without-gradients",
+            Edit("    return (each", "    if not real.any():\n        return each.new_zeros(())\n    return (each"),
+            "Without a target you return a new 0, from which no gradient can be taken. Divide an empty sum instead.",
         ),
         Mistake(
             "no-positions",
