@@ -127,7 +127,7 @@ def step_of_all_at_once(batches, weights, n_heads, padding, optimizer, max_norm)
 
 
 def step_with_autograd_grad(batches, weights, n_heads, padding, optimizer, max_norm):
-    parameters = optimizer.param_groups[0]["params"]
+    parameters = [x for group in optimizer.param_groups for x in group["params"]]
     counts = [tokens[:, 1:].ne(padding).sum().item() for tokens in batches]
     losses = [_loss(tokens, weights, n_heads, padding) for tokens in batches]
     loss = sum(x * n for x, n in zip(losses, counts, strict=True)) / (sum(counts) or 1)
@@ -195,7 +195,7 @@ def equal_shares(batches, weights, n_heads, padding, optimizer, max_norm):
     optimizer.zero_grad()
     loss = torch.stack([_loss(tokens, weights, n_heads, padding) for tokens in batches]).mean()
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], max_norm)
+    torch.nn.utils.clip_grad_norm_([x for group in optimizer.param_groups for x in group["params"]], max_norm)
     optimizer.step()
     return loss.item()
 

@@ -60,7 +60,7 @@ def _step_trial(
     """Take a step for each entry of the first axis of ``texts``; compare the losses and the weights in the end."""
     weights = _weights(table, positions, gain, gain_1, w_qkv, w_o, gain_2, w_up, w_down)
     parameters, losses = _parameters(weights), []
-    optimizer = SGD(parameters, lr=0.25, momentum=0.9)
+    optimizer = SGD([{"params": parameters[:1]}, {"params": parameters[1:]}], lr=0.25, momentum=0.9)
     for batches in texts:
         for x in parameters:
             x.grad = torch.full_like(x, 0.5)
@@ -93,6 +93,7 @@ def _step_cases() -> list[Case]:
             (texts(6, 5, 1, 4, ((4,), (1,), (3,))), *_stacked(draw, 5, 4, 1, 2, 2, F64), 1, 1.0), "one without target"
         ),
         Case((texts(7, 5, 3, 3, ((1, 1), (0, 1))), *_stacked(draw, 5, 4, 1, 2, 2, F64), 3, 1.0), "no target at all"),
+        Case((torch.tensor([[[[0, 0, 1]]], [[[0, 2, 2]]]]), *_no_blocks(), 2, math.inf), "momentum, then no target"),
         Case((texts(8, 6, 5, 5, ((5, 3), (4, 2))), *large, 5, 1.0), "a large table"),
         Case((texts(9, 6, 5, 5, ((5, 3), (4, 2))), *large, 5, math.inf), "a large table, no limit"),
     ]
