@@ -28,7 +28,7 @@ class ScaleSteps(StepsExplorer):
 
     _js = ("steps.js", "scale_steps.js")
 
-    room = Numbers((391, 607), fixed=True)
+    room = Numbers((420, 628), fixed=True)
     widths = Numbers(WIDTHS, fixed=True)
     dots = Packed(digits=4, fixed=True)
     plan = Numbers(PLAN, fixed=True)
@@ -82,6 +82,6 @@ def _sentences(found: list[dict[str, float]]) -> list[str]:
         f"Back to d_k = 4, with the scores divided by {root(6)}. The spread is {shown(sd[6])} and the largest weight "
         f"{_share(top[6])}: after the division, the draw and not the width decides how sharp the weights are.",
         f"Why not divide by d_k itself? At d_k = 256 the spread would be {shown(sd[7])} and every weight between "
-        f"{_share(found[7]['least'])} and {_share(top[7])}. The derivatives add up to {_share(total[7])}, more than ever, "
-        "but the output is nearly a plain average, whatever the query asks for.",
+        f"{_share(found[7]['least'])} and {_share(top[7])}. The derivatives add up to {_share(total[7])}, more "
+        "than in any step before, but the output is nearly a plain average, whatever the query asks for.",
     ]

@@ -28,7 +28,7 @@ class TrainHere(Explorer):
 
     _js = ("train_parts.js", "train_engine.js", "train_worker.js", "train_here.js")
 
-    room = Numbers((1068, 1107), fixed=True)
+    room = Numbers((717, 1107), fixed=True)
     packed = Numbers(words=True, fixed=True)
     still = Numbers(words=True, fixed=True, digits=4)
     examples = Numbers(words=True, fixed=True)
