@@ -104,8 +104,8 @@ def test_three_seeds_are_trained_in_turn_and_stay_for_comparison(alone):
 def test_without_a_causal_mask_nothing_is_wrong_but_what_the_model_says_alone(alone):
     tab, root, _ = alone(TrainHere(causal=False), ending_at(150))
     (card,) = run_through(tab, root)["cards"]
-    assert card["facts"]["words wrong"] == "0 of 2,248"
-    assert card["facts"]["sentences right"] == "0 of 300"
+    assert card["facts"]["words wrong at step 150"] == "0 of 2,248"
+    assert card["facts"]["sentences right at step 150"] == "0 of 300"
 
 
 SECOND_VIEW = """() => {

@@ -62,8 +62,8 @@ def assert_card(shown, title, values, run, steps, counted=True):
         assert float(text) == pytest.approx(loss, abs=0.51 * 10 ** -len(text.partition(".")[2]))
     assert card["facts"]["step"] == f"{steps} of 400"
     if counted:
-        assert card["facts"]["words wrong"] == f"{small.words_wrong(run.model)} of 2,248"
-        assert card["facts"]["sentences right"] == f"{small.sentences_right(run.model)} of 300"
+        assert card["facts"][f"words wrong at step {steps}"] == f"{small.words_wrong(run.model)} of 2,248"
+        assert card["facts"][f"sentences right at step {steps}"] == f"{small.sentences_right(run.model)} of 300"
     example = values["examples"][values["sentence"]]
     want = small.look(run.model, (example["english"], example["french"]))
     rows, cols = [*example["french"], "end"], example["english"]
