@@ -10,6 +10,7 @@ put into the signature and the docstring of the class.
 
 import inspect
 import math
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
@@ -282,6 +283,11 @@ class ModelExplorer(Explorer):
     _weights: ClassVar[Path]
 
     file = Words(fixed=True)
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        if "_js" in vars(cls):  # a whole model's code is long enough without its comments
+            cls._esm = re.sub(r"^ *//.*\n", "", cls._esm, flags=re.MULTILINE)
 
     def __init__(self, *, own: bytes | None = None, **traits: object) -> None:
         self._packed = self._weights.read_bytes() if own is None else own

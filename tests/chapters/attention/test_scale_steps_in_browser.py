@@ -36,7 +36,7 @@ def check_scale(root, values):
         _, _, row = scores(step)
         weights, slopes = weights_and_slopes(step)
         seen = Scene(root, step + 1)
-        drawn = (tensor(seen.numbers("ex-mark", "cx")) - 170) / 162 * 50
+        drawn = (tensor(seen.numbers("ex-mark", "cx")) - 170) / 156 * 50
         torch.testing.assert_close(drawn, row, rtol=0, atol=5e-3)
         heights = tensor(seen.numbers("ex-rect", "height"))
         torch.testing.assert_close(heights[:N_KEYS] / 60, weights, rtol=0, atol=2e-4)
@@ -44,7 +44,7 @@ def check_scale(root, values):
         lows = heights + tensor(seen.numbers("ex-rect", "y"))
         assert set(lows.round(decimals=2).tolist()) == {184.0, 256.0}
         (shaded,) = seen.numbers("ex-unit", "width")
-        assert shaded / 324 * 50 == pytest.approx(math.sqrt(width) / divisor, abs=5e-3)
+        assert shaded / 312 * 50 == pytest.approx(math.sqrt(width) / divisor, abs=5e-3)
         found = {name: number(x) for name, x in re.findall(r"(spread|largest|sum) ([\d.]+)", " ".join(seen.texts))}
         wanted = {"spread": row.std(correction=0), "largest": weights.max(), "sum": slopes.sum()}
         assert found == pytest.approx({name: x.item() for name, x in wanted.items()}, abs=5.1e-3)
