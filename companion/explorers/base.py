@@ -281,7 +281,6 @@ class ModelExplorer(Explorer):
     """
 
     _weights: ClassVar[Path]
-
     file = Words(fixed=True)
 
     def __init_subclass__(cls, **kwargs: object) -> None:
@@ -291,12 +290,11 @@ class ModelExplorer(Explorer):
 
     def __init__(self, *, own: bytes | None = None, **traits: object) -> None:
         self._packed = self._weights.read_bytes() if own is None else own
-        name = weights.name_of("own" if own else self._weights.stem, self._packed)
-        size = f"{max(1, round(len(self._packed) * 4 / 3 / 10_000)) * 10} kB"  # a script holds them in base64
-        super().__init__(file=[name, size], **traits)
+        tens = max(1, round(len(self._packed) * 4 / 3 / 10_000))  # a script holds them in base64
+        file = weights.name_of("own" if own else self._weights.stem, self._packed), f"{tens}0 kB"
+        super().__init__(file=file, **traits)
         self.on_msg(self._answer)
 
     def _answer(self, _: object, content: object, buffers: object) -> None:
-        """Send the weights to a notebook, whose figure has no static file beside it."""
         if content == "weights":
             self.send("weights", [self._packed])
