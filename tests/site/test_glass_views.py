@@ -261,6 +261,6 @@ def test_each_stop_of_a_tour_shows_its_state_and_outlines_its_part(figure, numbe
     assert root.evaluate(TOUR)["text"].endswith(stops[-1]["text"])
     put(root, **{"tour-back": None})
     assert root.evaluate(TOUR)["text"].endswith(stops[-2]["text"])
-    put(root, tour=0)
+    put(root, **{"tour-end": None})
     assert not root.query_selector(".ex-tourtext").is_visible()
     assert root.query_selector(".ex-lit") is None
