@@ -181,6 +181,8 @@ def test_a_run_is_read_aloud_at_its_start_and_at_its_end_and_not_each_second(alo
     tab.wait_for_function("() => window.heard.some((text) => text.includes('step 60 of 60'))")
     heard = tab.evaluate("() => window.heard")
     assert all("step 0 of 60" in text or "step 60 of 60" in text for text in heard), heard
+    assert "step 60 of 60" in heard[-1]
+    assert "Counted at step 50: " in heard[-1]
     assert "of 2,248 words wrongly" in heard[-1]
     assert "sentences without a mistake" in heard[-1]
 
