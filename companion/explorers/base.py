@@ -277,7 +277,7 @@ class ModelExplorer(Explorer):
     """Base of a figure that opens a trained model: a page has its weights in a static file, a notebook in its kernel.
 
     A subclass names the file of weights in ``_weights``, and has ``opened.js`` behind ``tensors.js`` in ``_js``. One
-    that takes a model of the reader's gives its bytes as ``own``; it needs a kernel.
+    that takes a model of the reader's gives its bytes as ``own``; it needs a kernel. Code goes without comment lines.
     """
 
     _weights: ClassVar[Path]
@@ -285,7 +285,7 @@ class ModelExplorer(Explorer):
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        if "_js" in vars(cls):  # a whole model's code is long enough without its comments
+        if "_js" in vars(cls):
             cls._esm = re.sub(r"^ *//.*\n", "", cls._esm, flags=re.MULTILINE)
 
     def __init__(self, *, own: bytes | None = None, **traits: object) -> None:

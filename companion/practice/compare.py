@@ -129,7 +129,7 @@ def _of_numbers(got: Tensor, want: Tensor, tolerance: Mapping[torch.dtype, float
     where = f" at {list(index)}, where yours is {got[index].item():.4g}" if want.ndim else ""
     found = f"the largest difference is {gap.max().item():.4g}{where}; {_count(gap > allowed)} differ."
     if want.dtype == torch.float64 and gap.max() <= TOLERANCE[torch.float32] * max(1.0, largest):
-        return found + " So small a difference is one of rounding in float32: is a step of yours in float32?"
+        return found + " So small a difference may come from rounding in float32: is a step of yours in float32?"
     return found + _factor(got, want, allowed)
 
 

@@ -103,9 +103,9 @@ def test_cases_hold_what_the_exercise_says_it_tested(exercise):
 
 def numbers(result):
     results = result if isinstance(result, tuple | list) else [result]
-    return [x for x in results if isinstance(x, Tensor) and x.is_floating_point()]  # a whole number has no rounding
-    parts = result if isinstance(result, tuple | list) else [result]  # plain Python numbers have no tolerance here
-    return [x for x in parts if isinstance(x, Tensor) and x.is_floating_point()]
+    return [
+        x for x in results if isinstance(x, Tensor) and x.is_floating_point()
+    ]  # a whole number and a plain number no tolerance
 
 
 def largest_error(got, want):
