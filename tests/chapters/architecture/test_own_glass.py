@@ -89,7 +89,7 @@ def test_words_to_swap_must_be_in_the_vocabulary():
 
 
 def test_each_head_of_the_last_layer_of_the_model_that_reverses_looks_mostly_at_the_symbol_to_copy():
-    rows, unseen = tasks.reverse_task(5000, 100, length=(3, 8))
+    rows, unseen = tasks.reverse_task(5000, 20, length=(3, 8))  # as on the page
     places = [[[len(row) - 1 - k] for k in range(len(row))] for row, _ in unseen]
     lab = TrainingLab(rows, unseen, places, every=1000)
     lab.advance(300)
