@@ -16,6 +16,16 @@ CELLS = """(root, name) => [...root.querySelectorAll(`[data-matrix="${name}"] .e
     root.querySelector(".ex-readout").textContent, root.querySelector(".ex-side")?.textContent];
 })"""
 
+# Two frames, or a second where a tab draws none; then the end of what still moves. Nothing here waits for a promise of
+# the page's: one that never settles would hold up the whole run, since `evaluate` has no limit of time.
+AT_REST = """async () => {
+  await new Promise((done) => {
+    requestAnimationFrame(() => requestAnimationFrame(done));
+    setTimeout(done, 1000);
+  });
+  for (const one of document.getAnimations()) if (one.effect.getComputedTiming().endTime < Infinity) one.finish();
+}"""
+
 
 def tab_to(page, selector, limit=500):
     """Press the tab key until an element is reached."""

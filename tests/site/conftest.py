@@ -18,7 +18,7 @@ import pytest
 from companion.book import weights
 from companion.book.site import explorers as static_explorers
 from scripts import build_site, find_browser
-from tests.site.browser import TOOLS
+from tests.site.browser import AT_REST, TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("BOOK_SITE", ROOT / "_build" / "html"))
@@ -247,8 +247,7 @@ def resize() -> Callable[[object, int, int], None]:
 
     def set_size(page: object, width: int, height: int) -> None:
         page.set_viewport_size({"width": width, "height": height})
-        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        page.evaluate("() => Promise.allSettled(document.getAnimations().map((one) => one.finished))")
+        page.evaluate(AT_REST)
 
     return set_size
 

@@ -1,5 +1,6 @@
 """Every plot of the site: the layout that fits, words inside it that do not touch and can be read, theme's colours."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,11 +25,6 @@ SEEN = """() => [...document.querySelectorAll('.plot-pair svg.plot')].map((svg) 
   return { layout: svg.classList[1], outside: outside.map(({ words }) => words), touching,
     small: low.map(({ words, size }) => `${words}: ${size.toFixed(1)}`) };
 }).filter((found) => found)""".replace("SMALLEST", str(SMALLEST))
-RESTED = """async () => {
-  await new Promise((done) => requestAnimationFrame(done));
-  const moving = document.getAnimations().filter((one) => one instanceof CSSTransition);
-  await Promise.allSettled(moving.map((one) => one.finished));
-}"""  # the size of words changes by a transition of the theme
 COLOURS = """() => [...document.querySelectorAll('.plot-pair svg.plot text')].filter(
   (text) => text.getBoundingClientRect().width && text.style.fill.startsWith('var('))
   .map((text) => getComputedStyle(text).fill)"""
@@ -44,13 +40,14 @@ def plotted(site: Path) -> list[str]:
     return found
 
 
-def test_words_of_plots_stand_inside_apart_and_can_be_read(page: object, server: str, plotted: list[str]) -> None:
+def test_words_of_plots_stand_inside_apart_and_can_be_read(
+    page: object, server: str, plotted: list[str], resize: Callable[[object, int, int], None]
+) -> None:
     found = []
     for name in plotted:
         page.goto(f"{server}/{name}")
         for width, layout in ((1440, "fig-wide"), (390, "fig-narrow"), (320, "fig-narrow")):
-            page.set_viewport_size({"width": width, "height": 844})
-            page.evaluate(RESTED)
+            resize(page, width, 844)  # the size of words changes by a transition of the theme
             shown = page.evaluate(SEEN)
             assert {one["layout"] for one in shown} == {layout}, name
             kinds = ("outside", "touching") if width == 320 else ("outside", "touching", "small")

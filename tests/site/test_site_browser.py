@@ -18,6 +18,7 @@ from companion.book import pages as pages_of_the_book
 from companion.book import toc
 from companion.book.pages import rules
 from tests.site.accessibility import axe_faults
+from tests.site.browser import AT_REST
 
 THEMES = ("light", "dark")
 WIDTHS = {1440: 900, 390: 844}
@@ -344,7 +345,7 @@ def test_paper_is_white_and_the_screen_as_dark_as_before(contexts: Callable[[str
     for moment, media in (("beforeprint", "print"), ("afterprint", "screen")):
         tab.evaluate("moment => { dispatchEvent(new Event(moment)); }", moment)
         tab.emulate_media(media=media)
-        tab.evaluate("() => Promise.allSettled(document.getAnimations().map((one) => one.finished))")
+        tab.evaluate(AT_REST)
         colours.append(tab.evaluate(paper))
     tab.close()
     assert colours == [PAPER["dark"], PAPER["light"], PAPER["dark"]]
