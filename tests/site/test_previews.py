@@ -62,6 +62,21 @@ def test_an_equation_is_shown_as_it_is_set_and_the_script_comes_once(reading: ob
     assert previews_asked(reading) == 1
 
 
+def test_a_link_that_is_hidden_while_its_preview_loads_shows_none(reading: object) -> None:
+    asked = []
+    reading.route("**/_static/previews/**", lambda route: asked.append(route))
+    link = reading.locator(EQUATION).first
+    link.scroll_into_view_if_needed()
+    reading.wait_for_timeout(100)
+    with reading.expect_request("**/_static/previews/**"):
+        link.hover()
+    link.evaluate("link => { link.style.display = 'none'; }")
+    with reading.expect_request_finished():
+        asked[0].continue_()
+    reading.wait_for_timeout(200)
+    assert not reading.locator(BOX).is_visible()  # and the page has said nothing
+
+
 def test_focus_opens_one_and_escape_closes_it_and_the_focus_stays(reading: object) -> None:
     link = reading.locator(EQUATION).first
     reading.keyboard.press("Tab")  # from now on the focus shows

@@ -53,7 +53,7 @@
     clearTimeout(timer);
     if (open === link) return;
     const shown = await content(link);
-    if (!shown || !link.isConnected) return;
+    if (!shown || !link.getClientRects().length) return; // while it loaded, the link went or was hidden
     hide();
     box.replaceChildren(shown);
     if (!box.isConnected) document.body.append(box);
