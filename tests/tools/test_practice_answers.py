@@ -49,7 +49,7 @@ def test_cases_are_the_same_each_time_and_start_small(exercise):
         for x, y in zip(one.arguments, other.arguments, strict=True):
             assert torch.equal(x.nan_to_num(0.5), y.nan_to_num(0.5)) if isinstance(x, Tensor) else x == y
     assert len(first) >= 7
-    assert sizes[0] <= sorted(sizes)[2] < max(sizes)
+    assert sizes[0] <= sorted(sizes)[len(sizes) // 3] < max(sizes)
 
 
 def are_weights(x):
