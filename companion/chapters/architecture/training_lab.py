@@ -47,7 +47,7 @@ class TrainingLab(ipywidgets.VBox):
 
     The buttons call ``train``, ``stop`` and ``reset``; Python may call them too, and ``advance`` without a running
     event loop. The same settings give the same numbers, however often the training is stopped. On the GPU if there is
-    one.
+    one, in torch's default dtype.
 
     Args:
         train: the pairs to train on.
@@ -132,7 +132,7 @@ class TrainingLab(ipywidgets.VBox):
                 raise ValueError(f"{name} lies between {least} and {most}: got {given[name]}. Use one in that range.")
         width, steps, seed = given["d_model"], given["steps"], given["seed"]
         sizes = {"d_model": width, "n_heads": given["n_heads"], "n_layers": given["n_layers"], "d_ff": 2 * width}
-        model = Transformer(toy(len(self.words), **sizes), seed=seed).to(self.device, torch.float32)
+        model = Transformer(toy(len(self.words), **sizes), seed=seed).to(self.device)
         rate = functools.partial(cosine_schedule, peak=given["rate"], warmup=steps // 5, total=steps)
         batches = Batches(self.items, pairs_batch, tokens=1250, seed=seed)
         adam = paper_adam(model.parameters())

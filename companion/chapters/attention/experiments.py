@@ -30,7 +30,8 @@ def lookup_batch(generator: torch.Generator, batch: int = 64) -> tuple[Tensor, T
     shown = torch.rand(batch, SYMBOLS, generator=generator).argsort(dim=-1)[:, :PAIRS]
     classes = torch.randint(CLASSES, (batch, PAIRS), generator=generator)
     asked = torch.randint(PAIRS, (batch, 1), generator=generator)
-    return shown, F.one_hot(classes, CLASSES).float(), shown.gather(1, asked)[:, 0], classes.gather(1, asked)[:, 0]
+    rows = F.one_hot(classes, CLASSES).to(torch.get_default_dtype())
+    return shown, rows, shown.gather(1, asked)[:, 0], classes.gather(1, asked)[:, 0]
 
 
 def lookup_accuracy(seed: int, d_k: int, factor: str, rate: float, steps: int = 2000, *, readout: bool = True) -> float:
