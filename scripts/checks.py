@@ -73,7 +73,7 @@ def pytest(
         marks = "".join(re.findall(r"^([.FEsxX]+)(?: +\[ *\d+%\])?$", output, re.MULTILINE))
         bad = marks.count("F") + marks.count("E")
         parts = [f"{marks.count('.')} passed"] + ([f"{bad} failed"] if bad else [])
-        return not bad, f"stopped after {seconds:.0f} s with {', '.join(parts)}: `make test` runs all"
+        return not bad, f"stopped after {seconds:.0f} s with {', '.join(parts)}"
     if code == NO_TESTS:
         return False, "no tests found"
     if not report.exists():
@@ -161,7 +161,7 @@ def main() -> int:
     for log, (title, arguments) in runs.items():
         with step(title) as remark:
             well, what = pytest(log, *arguments, seconds=max(1.0, SECONDS - (time.monotonic() - start)))
-            remark(what)
+            remark(f"{what}: `make test` runs all" if what.startswith("stopped") else what)
         failures += [] if well else [log]
         if what.startswith("stopped"):
             well_done = "Well as far as it came,"
