@@ -35,8 +35,14 @@ def mock(page, server):
     page.evaluate("() => store.erase()")
 
 
+def unfold(page):
+    """Open what narrows the draw, as a reader would."""
+    page.evaluate("() => document.querySelectorAll('.mock-choice').forEach((fold) => { fold.open = true; })")
+
+
 def only(page, **groups):
     """Leave only the given values of each group checked."""
+    unfold(page)
     for group, values in groups.items():
         for box in page.query_selector_all(f".mock-form [name={group}]"):
             box.set_checked(box.get_attribute("value") in values)
@@ -215,6 +221,9 @@ def test_an_emptied_number_is_refused_with_a_sentence(mock, stored):
 
 def test_all_topics_or_none_are_chosen_by_keyboard(mock, stored):
     told = mock.locator(".mock-form .mock-told")
+    mock.focus(".mock-form .mock-choice > summary")
+    mock.keyboard.press("Enter")
+    mock.locator(".mock-form [aria-label='None of the topics']").wait_for(state="visible")
     mock.focus(".mock-form [aria-label='None of the topics']")
     mock.keyboard.press("Enter")
     assert told.inner_text() == "0 questions to draw from."
@@ -364,6 +373,21 @@ def test_an_interview_works_by_keyboard_alone_and_fits(mock, width, resize):
     assert title(mock) == "Report"
     assert mock.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
     assert "1.0 of 3" in mock.inner_text(".mock-sum")
+
+
+def test_what_narrows_the_draw_is_folded_until_it_does(mock):
+    fold = mock.locator(".mock-form .mock-choice")
+    assert fold.get_attribute("open") is None
+    start(mock, 1, level=["1"])
+    mock.wait_for_selector(".mock-asking")
+    press(mock, "End the interview")
+    press(mock, "New interview")
+    assert fold.get_attribute("open") is not None
+    only(mock, level=[])
+    mock.evaluate("() => { document.querySelector('.mock-choice').open = false; }")
+    press(mock, "Start the interview")
+    assert mock.inner_text(".mock-form .mock-told").startswith("No question fits")
+    assert fold.get_attribute("open") is not None
 
 
 def tab_to(page, *words):

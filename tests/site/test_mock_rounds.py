@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.site.accessibility import axe_faults
+from tests.site.test_mock_interview import unfold
 
 pytestmark = pytest.mark.browser
 PLACE = "book/interview/mock-interview.html"
@@ -77,8 +78,11 @@ def answer(page, rating):
 
 
 def test_the_target_time_is_told_by_half_and_in_full_once_each_and_compared_in_the_report(mock):
+    assert not mock.locator("[name=target-2]").is_visible()
     for words in ("0", "61", "-1"):
+        unfold(mock)
         mock.fill("[name=target-2]", words)
+        mock.evaluate("() => { document.querySelector('.mock-choice').open = false; }")
         press(mock, "Start the interview")
         assert mock.inner_text(".mock-form .mock-told").startswith("Type a target time from 0.1 to 60 minutes")
         assert mock.evaluate("() => document.activeElement.name") == "target-2"
@@ -203,6 +207,7 @@ def test_a_coding_round_is_drawn_timed_rated_resumed_and_reported_by_keyboard(mo
     told = mock.locator(".coding-form .mock-told")
     total = mock.locator(".coding-drill").count()
     assert told.inner_text() == f"{total} drills to draw from."
+    unfold(mock)
     press(mock, "None", f"{stage} .checkboxes:nth-of-type(2)")
     press(mock, "Draw the drills", stage)
     assert told.inner_text().startswith("No drill fits")

@@ -46,6 +46,7 @@
     isWeak: ({ rating }) => practice.isWeak(rating),
     number: 1,
     needs: "one tier and one topic",
+    choice: "Choose tiers and topics",
     submit: "Draw the drills",
     begin: (drawn) => hold(drawn),
     unfinished() {

@@ -94,6 +94,7 @@
     isWeak: (entry) => practice.state(entry) === "weak",
     number: 5,
     needs: "one topic, one level and one kind",
+    choice: "Choose topics, levels, kinds and target times",
     submit: "Start the interview",
     extra: targets,
     begin(drawn, pool, target) {
@@ -210,7 +211,8 @@
       };
       offer();
       const badges = session.badges(mock.title(question.topic), question.kind, vocabulary.levels[question.level]);
-      session.show(root, session.title(title), badges, first, asked, watch.bar, answers, actions);
+      const far = h("progress", { class: "mock-far", max: steps.length, value: index, "aria-hidden": "true" });
+      session.show(root, session.title(title), far, badges, first, asked, watch.bar, answers, actions);
     }
 
     go(from);

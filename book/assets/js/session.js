@@ -43,7 +43,11 @@ const session = (() => {
     let announced = 0;
     const seconds = () => ((stopped || performance.now()) - started) / 1000;
     const time = h("span", { role: "timer", "aria-live": "off" }, clockTime(before));
-    const line = h("span", { hidden: !visible }, `${label}: `, time, limit ? ` of ${clockTime(limit)}` : "");
+    const used = /** @type {HTMLProgressElement} */ (
+      h("progress", { max: limit, value: before, "aria-hidden": "true" })
+    );
+    const line = h("span", { hidden: !visible }, `${label}: `, time);
+    if (limit) line.append(` of ${clockTime(limit)} `, used);
     const status = h("p", { role: "status", class: "mock-time", hidden: !limit });
     const bar = h("p", { class: "mock-timer" }, line);
     if (hiding) {
@@ -65,6 +69,7 @@ const session = (() => {
         return;
       }
       time.textContent = clockTime(seconds());
+      used.value = Math.min(limit, seconds());
       if (limit && seconds() >= limit) {
         announce(2, `All of your time is used: ${exactly(limit)}. Finish with what you have.`);
       } else if (limit && seconds() >= limit / 2) {
@@ -144,6 +149,7 @@ const session = (() => {
    * @property {(entry: any) => boolean} isWeak whether what was rated is to be repeated
    * @property {number} number so many at first
    * @property {string} needs what must be chosen
+   * @property {string} choice words of the fold with all that narrows the draw
    * @property {string} submit words of the button
    * @property {() => {element: HTMLElement, read: () => any}} [extra] a further field; read gives {value}, or {problem, field}
    * @property {(drawn: any[], pool: string, extra: any) => void} begin
@@ -198,6 +204,7 @@ const session = (() => {
       };
       const refuse = (field, words) => {
         status.textContent = words;
+        if (choice.contains(field)) choice.open = true;
         field.focus();
       };
       const submit = (event) => {
@@ -210,17 +217,29 @@ const session = (() => {
         if (bad) refuse(number, `Type how many ${noun}s you want: a whole number from 1 to ${most}.`);
         else if (further.problem) refuse(further.field, further.problem);
         else if (fit.length) given.begin(util.sample(fit, wanted), chosen.pool, further.value);
-        else status.textContent = `No ${noun} fits: choose at least ${given.needs}, or draw from all.`;
+        else {
+          status.textContent = `No ${noun} fits: choose at least ${given.needs}, or draw from all.`;
+          choice.open = true;
+        }
       };
+      const parts = [...boxes.map(({ set }) => set), ...(extra ? [extra.element] : [])];
+      const inputs = parts.flatMap((part) => [...part.querySelectorAll("input")]);
+      const choice = /** @type {HTMLDetailsElement} */ (
+        h("details", { class: "mock-choice" }, h("summary", {}, given.choice), ...parts)
+      );
+      choice.open = inputs.some((input) => (input.type === "checkbox" ? !input.checked : input.value)); // what narrows it shows
       return h(
         "form",
         { class: name, novalidate: true, "aria-label": given.label, input: () => recount(), submit },
-        ...boxes.map(({ set }) => set),
-        extra?.element ?? null,
-        h("p", {}, h("label", {}, "Draw from ", pool)),
-        h("p", {}, h("label", {}, `Number of ${noun}s `, number)),
+        h(
+          "div",
+          { class: "mock-draw" },
+          h("label", {}, `Number of ${noun}s `, number),
+          h("label", {}, "Draw from ", pool),
+          h("button", { type: "submit", class: "mock-button mock-main" }, given.submit),
+        ),
         status,
-        h("p", {}, h("button", { type: "submit", class: "mock-button mock-main" }, given.submit)),
+        choice,
       );
     }
 
