@@ -63,7 +63,7 @@ def test_a_trained_lstm_beats_guessing_at_parity():
 
 def test_the_timed_ratios_are_positive():
     assert attention_over_lstm(0, 8, 64, threads=1, rounds=3) > 0
-    assert longer_input(0, "attention", 8, 256, rounds=3) > 1
+    assert longer_input(0, "attention", 8, 1024, rounds=9) > 1
 
 
 @pytest.mark.parametrize(

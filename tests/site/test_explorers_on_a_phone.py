@@ -1,0 +1,87 @@
+"""Every explorer on a phone: whoever moves a control sees what it changes, and the control stays under the finger."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from companion.explorers import SoftmaxExplorer
+from tests.site.browser import TOOLS
+
+pytestmark = pytest.mark.browser
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "reduced_motion": "reduce"}
+BAR = 48  # pixels at the top that the site's own bar covers
+# Move each control once, in the middle of the window; name those that move themselves or change nothing in the window.
+UNSEEN = """async (root, bar) => {
+  const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const traits = [...new Set([...root.querySelectorAll("[data-trait]")].map((one) => one.dataset.trait))];
+  const found = [];
+  for (const trait of traits) {
+    const all = [...root.querySelectorAll(`[data-trait="${trait}"]`)].filter((one) => one.checkVisibility());
+    const control = all.find((one) => one.type === "radio" && !one.checked) ?? all[0];
+    if (!control || control.disabled || control.tagName === "BUTTON") continue;
+    control.scrollIntoView({ block: "center" });
+    const before = control.getBoundingClientRect().top;
+    const changed = new Set();
+    const note = (records) => records.forEach(({ target }) => changed.add(target.parentElement && target.nodeType === 3
+      ? target.parentElement : target));
+    const observer = new MutationObserver(note);
+    observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+    const value = { checkbox: !control.checked, radio: control.value, range: control.value === control.max
+      ? control.min : control.max }[control.type] ?? (control.selectedIndex + 1) % (control.options?.length ?? 1);
+    tools.put(root, trait, value);
+    await frames();
+    note(observer.takeRecords());
+    observer.disconnect();
+    const own = control.closest(".ex-field, fieldset, .ex-toggle, .ex-key") ?? control;
+    const seen = [...changed].filter((one) => one.isConnected && !own.contains(one) && !one.contains(control)
+      && !one.matches(".ex-heard")).map((one) => one.getBoundingClientRect())
+      .filter(({ width, height, top, bottom }) => width > 2 && height > 2 && bottom > bar && top < innerHeight);
+    const moved = Math.abs(control.getBoundingClientRect().top - before);
+    if (moved > 2) found.push(`${trait} moves by ${moved.toFixed(0)} pixels`);
+    if (!seen.length) found.push(`${trait} changes nothing in view`);
+  }
+  return [traits.length, found];
+}"""
+
+
+@pytest.fixture
+def phone(browser: object) -> Iterator[object]:
+    context = browser.new_context(**PHONE)
+    context.set_default_timeout(60_000)
+    yield context.new_page()
+    context.close()
+
+
+def test_on_a_phone_each_control_stays_where_it_is_and_shows_what_it_does(
+    phone: object, site: Path, server: str, settle: Callable[[object], None]
+) -> None:
+    pages = [path for path in sorted(site.rglob("*.html")) if 'class="light-widget"' in path.read_text("utf8")]
+    found, moved = [], 0
+    for path in pages:
+        place = path.relative_to(site).as_posix()
+        phone.goto(f"{server}/{place}")
+        settle(phone)
+        phone.evaluate(TOOLS)
+        for root in phone.query_selector_all(".light-widget"):
+            number, faults = root.evaluate(f"root => ({UNSEEN})(root, {BAR})")
+            moved += number
+            found += [f"{place}: {fault}" for fault in faults]
+    assert moved > 80
+    assert found == []
+
+
+def test_a_result_far_below_and_a_control_that_moves_are_found(alone: Callable[..., tuple]) -> None:
+    tab, root, _ = alone(SoftmaxExplorer())
+    look = f"root => ({UNSEEN})(root, 0)"
+    assert root.evaluate(look)[1] == []
+    tab.add_style_tag(content=".explorer > :not(.ex-controls) { position: relative; top: 3000px; }")
+    assert any("changes nothing in view" in fault for fault in root.evaluate(look)[1])
+    tab, root, _ = alone(SoftmaxExplorer())
+    tab.add_style_tag(content="html { overflow-anchor: none; }")  # else the browser scrolls after it
+    root.evaluate(
+        """(root) => root.addEventListener("input", () => {
+          root.prepend(Object.assign(document.createElement("div"), { style: "height: 40px" }));
+        }, true)"""
+    )
+    assert any("moves by 40 pixels" in fault for fault in root.evaluate(look)[1])
