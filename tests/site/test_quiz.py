@@ -358,18 +358,6 @@ def test_the_feedback_judges_each_decision_in_words_sign_and_colour(visit, items
     ]
 
 
-def test_nothing_lies_on_the_options_of_a_narrow_screen(visit, items):
-    page = visit(width=390)
-    cover = page.locator("#pst-back-to-top")
-    cover.evaluate(  # a copy, which the theme does not know: it hides and shows its own while the page scrolls
-        "button => { const copy = button.cloneNode(true); copy.style.display = 'block'; button.replaceWith(copy); }"
-    )
-    option = page.locator(f"#{of_kind(items, 'choice').id}-option-0")
-    for focused in (True, False):
-        option.evaluate("(option, focused) => { focused ? option.focus() : option.blur(); }", focused)
-        assert cover.is_visible() is not focused
-
-
 def test_a_number_with_too_few_digits_is_told_so_and_is_no_try(visit, items):
     page = visit()
     for item in (item for item in items.values() if item.kind == "number" and item.within):
