@@ -376,6 +376,8 @@ def test_after_coming_back_controls_and_content_agree(clean):
     said = page.inner_text(".question-said")
     page.locator(".study-plan").first.get_by_role("checkbox").first.check()
     page = clean("interview/mock-interview.html", ".coding-form")
+    for fold in page.locator(".mock-choice > summary").all():
+        fold.click()
     page.get_by_role("button", name="None of the topics", exact=True).click()
     page.get_by_role("button", name="None of the topics of drills").click()
     page = clean("interview/progress.html")
@@ -386,6 +388,8 @@ def test_after_coming_back_controls_and_content_agree(clean):
         chosen = page.locator(f".{form}-form :is([name=topic], [name=drill-topic]):checked").count()
         told = page.locator(f".{form}-form .mock-told").inner_text()
         assert (told == f"0 {word}s to draw from.") == (chosen == 0), form
+        narrowed = page.locator(f".{form}-form .mock-choice [type=checkbox]:not(:checked)")
+        assert (page.locator(f".{form}-form .mock-choice[open]").count() == 1) == (narrowed.count() > 0), form
     page.go_back(wait_until="load")
     page.wait_for_selector(".plan-told:not(:empty)")
     assert page.input_value("#question-filter-level") == "hard"

@@ -170,6 +170,7 @@ const session = (() => {
     };
     const chosen = { groups: {}, pool: "all", number: String(given.number) };
     let recount = () => {}; // of the form that shows
+    let unfold = () => {}; // what narrows the draw, if anything does
 
     function form() {
       const boxes = groups.map(({ key, legend, options, all }) => {
@@ -227,7 +228,10 @@ const session = (() => {
       const choice = /** @type {HTMLDetailsElement} */ (
         h("details", { class: "mock-choice" }, h("summary", {}, given.choice), ...parts)
       );
-      choice.open = inputs.some((input) => (input.type === "checkbox" ? !input.checked : input.value)); // what narrows it shows
+      unfold = () => {
+        choice.open ||= inputs.some((input) => (input.type === "checkbox" ? !input.checked : input.value));
+      };
+      unfold();
       return h(
         "form",
         { class: name, novalidate: true, "aria-label": given.label, input: () => recount(), submit },
@@ -279,7 +283,10 @@ const session = (() => {
     }
 
     // another tab may rate, and a browser that comes back to the page sets its boxes anew after the scripts ran
-    practice.watch(() => recount());
+    practice.watch(() => {
+      recount();
+      unfold();
+    });
     return { show: view, back };
   }
 
