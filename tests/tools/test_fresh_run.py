@@ -289,6 +289,18 @@ def test_one_run_finds_a_changed_text_a_changed_picture_and_changed_values(book,
         assert finding in printed
 
 
+@pytest.mark.parametrize(("old", "new", "failed"), [(' y="', ' y="1', []), ("9px", "8px", ["Cell 8"])])
+def test_nbval_sees_another_style_of_a_plot_and_leaves_its_coordinates_to_the_data(book, small, old, new, failed):
+    stored = (book / "small.ipynb").read_text("utf8")
+    assert old in plot_of(small).data[SVG]
+    plot_of(small).data[SVG] = plot_of(small).data[SVG].replace(old, new)
+    seal(plot_of(small))
+    (book / "small.ipynb").write_text(notebooks.to_text(small), "utf8")
+    found, _ = run(book)
+    (book / "small.ipynb").write_text(stored, "utf8")
+    assert found == failed
+
+
 @pytest.mark.parametrize(
     ("page", "clock", "processor", "megabytes", "problems"),
     [
