@@ -27,6 +27,11 @@ AT_REST = """async () => {
 }"""
 
 
+def unfold(page):
+    """Open what narrows the draw of an interview or a coding round."""
+    page.evaluate("() => document.querySelectorAll('.mock-choice').forEach((fold) => { fold.open = true; })")
+
+
 def tab_to(page, selector, limit=500):
     """Press the tab key until an element is reached."""
     for _ in range(limit):

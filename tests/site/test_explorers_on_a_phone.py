@@ -16,15 +16,18 @@ UNSEEN = """async (root, bar) => {
   const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   const traits = [...new Set([...root.querySelectorAll("[data-trait]")].map((one) => one.dataset.trait))];
   const found = [];
+  let tried = 0;
   for (const trait of traits) {
     const all = [...root.querySelectorAll(`[data-trait="${trait}"]`)].filter((one) => one.checkVisibility());
     const control = all.find((one) => one.type === "radio" && !one.checked) ?? all[0];
     if (!control || control.disabled || control.tagName === "BUTTON") continue;
+    if (trait === "tour") continue; // it leads to the part that it speaks of
+    tried += 1;
     control.scrollIntoView({ block: "center" });
     const before = control.getBoundingClientRect().top;
     const changed = new Set();
-    const note = (records) => records.forEach(({ target }) => changed.add(target.parentElement && target.nodeType === 3
-      ? target.parentElement : target));
+    const note = (records) => records.forEach(({ target }) => changed.add(target.nodeType === 3 ? target.parentElement
+      : target));
     const observer = new MutationObserver(note);
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
     const value = { checkbox: !control.checked, radio: control.value, range: control.value === control.max
@@ -34,14 +37,14 @@ UNSEEN = """async (root, bar) => {
     note(observer.takeRecords());
     observer.disconnect();
     const own = control.closest(".ex-field, fieldset, .ex-toggle, .ex-key") ?? control;
-    const seen = [...changed].filter((one) => one.isConnected && !own.contains(one) && !one.contains(control)
+    const seen = [...changed].filter((one) => one?.isConnected && !own.contains(one) && !one.contains(control)
       && !one.matches(".ex-heard")).map((one) => one.getBoundingClientRect())
       .filter(({ width, height, top, bottom }) => width > 2 && height > 2 && bottom > bar && top < innerHeight);
     const moved = Math.abs(control.getBoundingClientRect().top - before);
     if (moved > 2) found.push(`${trait} moves by ${moved.toFixed(0)} pixels`);
     if (!seen.length) found.push(`${trait} changes nothing in view`);
   }
-  return [traits.length, found];
+  return [tried, found];
 }"""
 
 
@@ -63,6 +66,9 @@ def test_on_a_phone_each_control_stays_where_it_is_and_shows_what_it_does(
         phone.goto(f"{server}/{place}")
         settle(phone)
         phone.evaluate(TOOLS)
+        for model in phone.locator(".light-widget [data-trait=open]:visible").all():
+            model.click()
+        phone.wait_for_function("() => !document.querySelector('.light-widget [data-trait=open]')")
         for root in phone.query_selector_all(".light-widget"):
             number, faults = root.evaluate(f"root => ({UNSEEN})(root, {BAR})")
             moved += number

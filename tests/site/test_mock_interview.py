@@ -9,6 +9,7 @@ import pytest
 
 from companion.book.questions import read_book
 from tests.site.accessibility import axe_faults
+from tests.site.browser import unfold
 
 pytestmark = pytest.mark.browser
 PLACE = "book/interview/mock-interview.html"
@@ -33,11 +34,6 @@ def mock(page, server):
     page.wait_for_selector(".mock-form")
     yield page
     page.evaluate("() => store.erase()")
-
-
-def unfold(page):
-    """Open what narrows the draw, as a reader would."""
-    page.evaluate("() => document.querySelectorAll('.mock-choice').forEach((fold) => { fold.open = true; })")
 
 
 def only(page, **groups):

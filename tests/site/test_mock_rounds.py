@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.site.accessibility import axe_faults
-from tests.site.test_mock_interview import unfold
+from tests.site.browser import unfold
 
 pytestmark = pytest.mark.browser
 PLACE = "book/interview/mock-interview.html"
@@ -106,13 +106,17 @@ def test_the_target_time_is_told_by_half_and_in_full_once_each_and_compared_in_t
     later(mock, 15)
     later(mock, 15)
     assert said.inner_text() == "Half of your time is used: 1 minute of 2 minutes."
+    assert 0.5 < mock.evaluate("() => document.querySelector('.mock-timer progress').position") < 0.75
     later(mock, 50)
     later(mock, 50)
     assert said.inner_text().startswith("All of your time is used: 2 minutes.")
     assert len(mock.evaluate("() => window.told")) == 2
     assert re.match(r"Thinking: 3:0\d of 2:00", mock.inner_text(".mock-timer"))
     assert axe(mock, ".mock-stage") == []
+    far = "() => document.querySelector('.mock-far').value"
+    assert mock.evaluate(far) == 0
     answer(mock, 2)
+    assert mock.evaluate(far) == 1
     later(mock, 40)
     assert said.inner_text() == "Half of your time is used: 30 seconds of 1 minute."
     mock.reload()  # the target goes on with the interview
