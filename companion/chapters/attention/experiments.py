@@ -24,8 +24,8 @@ def lookup_batch(generator: torch.Generator, batch: int = 64) -> tuple[Tensor, T
         batch: number of lookups.
 
     Returns:
-        The symbols shown ``(batch, 16)``, their classes as one-hot rows ``(batch, 16, 8)``, the symbol asked for and
-        the class wanted, both ``(batch,)``.
+        The symbols shown ``(batch, 16)``, their classes as one-hot rows ``(batch, 16, 8)`` in torch's default dtype,
+        the symbol asked for and the class wanted, both ``(batch,)``.
     """
     shown = torch.rand(batch, SYMBOLS, generator=generator).argsort(dim=-1)[:, :PAIRS]
     classes = torch.randint(CLASSES, (batch, PAIRS), generator=generator)
