@@ -14,6 +14,7 @@ from pathlib import Path
 from pybtex.database import Entry, parse_file
 
 from companion.book import toc
+from companion.book.citations import authors, tell_apart
 from companion.book.model import Question
 from companion.book.questions import read_book
 
@@ -47,7 +48,9 @@ class Words:
     @cached_property
     def sources(self) -> Mapping[str, Entry]:
         """The entries of the bibliography, by their keys."""
-        return parse_file(str(self.root / "book" / "references.bib")).entries
+        entries = parse_file(str(self.root / "book" / "references.bib")).entries
+        tell_apart(entries)
+        return entries
 
     def plain(self, text: str, where: str) -> str:
         """Turn the roles of a text into words; blocks of code are left alone.
@@ -85,7 +88,7 @@ class Words:
     def cited(self, keys: str, *, textual: bool) -> str:
         """Name sources by authors and year: ``Vaswani et al. (2017)``, or ``(Vaswani et al., 2017)``."""
         entries = [self.sources[key.strip()] for key in keys.split(",")]
-        found = [(_authors(entry.persons), entry.fields.get("year", "undated")) for entry in entries]
+        found = [(authors(entry.persons), entry.fields.get("year", "undated")) for entry in entries]
         if textual:
             return " and ".join(f"{authors} ({year})" for authors, year in found)
         return f"({'; '.join(f'{authors}, {year}' for authors, year in found)})"
@@ -100,13 +103,6 @@ class Words:
 
 def _spoken(label: str) -> str:
     return re.sub(r"^(eq|fig|tab|sec|claim|exr|q)-", "", label).replace("-", " ")
-
-
-def _authors(persons: Mapping) -> str:
-    people = persons.get("author") or persons.get("editor") or []
-    parts = [[*one.rich_prelast_names, *one.rich_last_names] for one in people[: 1 if len(people) > 2 else 2]]
-    names = [" ".join(part.render_as("text") for part in each) for each in parts]
-    return f"{names[0]} et al." if len(people) > 2 else " and ".join(names) or "unknown"
 
 
 _WORDS: dict[str, Callable[[Words, str], str]] = {

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 CONFIG = """
 extensions = {extensions}
 bibtex_bibfiles = ["book/references.bib"]
+bibtex_reference_style = "author_year"
 nb_execution_mode = "off"
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 root_doc = "book/index"

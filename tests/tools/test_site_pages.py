@@ -151,7 +151,7 @@ def test_the_ledger_lists_each_claim_with_verdict_evidence_and_link(built):
     words = plain(page.text)
     assert "It is wide. wrong · derived · in 1 of 5 documents · settled by a cell in Chapter one Right is: No." in words
     assert (
-        "unsupported · cited · in 2 of 5 documents · settled by Who [ Who99 ] , cited in a cell in Chapter one" in words
+        "unsupported · cited · in 2 of 5 documents · settled by Who [ 1999 ] , cited in a cell in Chapter one" in words
     )
     assert "in 1 of 5 documents · not taken up Left out: It says nothing. Evidence: None." in words
     assert 'href="one/index.html#claim-too-wide"' in page.text

@@ -3,6 +3,7 @@
 from sphinx.application import Sphinx
 
 PARTS = (
+    "citations",
     "mathjax",
     "launch",
     "theme",

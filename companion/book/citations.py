@@ -1,0 +1,34 @@
+"""What a source is called in the text: its authors and year, with a letter where two would be called the same."""
+
+from collections import defaultdict
+from collections.abc import Mapping, MutableMapping
+from string import ascii_lowercase
+
+from pybtex.database import Entry
+from pybtex.style.sorting.author_year_title import SortingStyle
+
+
+def authors(persons: Mapping) -> str:
+    """Name the authors, else the editors, by their last names; more than two are the first and "et al."."""
+    people = persons.get("author") or persons.get("editor") or []
+    parts = [[*one.rich_prelast_names, *one.rich_last_names] for one in people[: 1 if len(people) > 2 else 2]]
+    names = [" ".join(part.render_as("text") for part in each) for each in parts]
+    return f"{names[0]} et al." if len(people) > 2 else " and ".join(names) or "unknown"
+
+
+def tell_apart(entries: MutableMapping[str, Entry]) -> None:
+    """Add a letter to the years of entries with the same authors and year, in the order of the bibliography.
+
+    Args:
+        entries: by their keys; those that have their letters already keep them.
+    """
+    alike = defaultdict(list)
+    for entry in entries.values():
+        if "year" in entry.fields:
+            year = entry.fields["year"].rstrip(ascii_lowercase)
+            entry.fields["year"] = year
+            alike[authors(entry.persons), year].append(entry)
+    for (_, year), group in alike.items():
+        if len(group) > 1:
+            for letter, entry in zip(ascii_lowercase, SortingStyle().sort(group), strict=False):
+                entry.fields["year"] = year + letter
