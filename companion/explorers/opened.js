@@ -38,10 +38,11 @@ function before_opening(view, { lead, picture, make, show }) {
       const model = await opened[file];
       if (!still.isConnected) return; // closed meanwhile
       const focus = document.activeElement === button;
+      const touched = matchMedia("(pointer: coarse)").matches; // a text field would bring the keyboard up
       shown = show(view, model);
       shown.draw();
       still.replaceWith(shown.box);
-      if (focus) shown.box.querySelector("select, textarea").focus();
+      if (focus) shown.box.querySelector(touched ? "select, button" : "select, textarea").focus();
     } catch (error) {
       delete opened[file];
       button.removeAttribute("aria-disabled");

@@ -87,21 +87,24 @@ def test_the_table_leads_from_the_scores_of_pytorch_to_its_weights(figure, place
     masked = place == "self_attention" and states.get("causal", True)
     hidden = torch.tensor([masked and j > row for j in range(len(raw))])
     after = scores.masked_fill(hidden, -torch.inf)
-    columns = torch.stack([raw, scores, after, (after - after.max()).exp(), weights[row]], -1)
+    steps = [raw, scores, *([after] if masked else []), (after - after.max()).exp(), weights[row]]
+    columns = torch.stack(steps, -1)
     got = root.evaluate(TABLE)
     torch.testing.assert_close(table(got["cells"]), columns, rtol=0, atol=0.0051)
     scaled = "no scale" if states.get("scale") is False else "/ √32"
     keys = want["target"] if place == "self_attention" else english
-    heads = ["key", "query · key", scaled, "mask" if masked else "no mask", "exp", "weight", *keys]
+    heads = ["key", "query · key", scaled, *(["mask"] if masked else []), "exp", "weight", *keys]
     assert got["heads"] == heads
-    assert got["hidden"] == [bool(h) and j == 2 for h in hidden for j in range(5)]
+    assert got["hidden"] == [bool(h) and j == 2 for h in hidden for j in range(len(steps))]
     for k, told in enumerate(got["told"]):
-        assert told.startswith(f"“{keys[k // 5]}”"), told
-        if hidden[k // 5] and k % 5 >= 2:
+        i, j = divmod(k, len(steps))
+        j += j > 1 and not masked  # without a mask that column is not there
+        assert told.startswith(f"“{keys[i]}”"), told
+        if hidden[i] and j >= 2:
             assert "a later word: the mask makes its score −∞" in told
         for equation in re.findall(r"(?:^|: )([e√\d−][^=:]* = [−\d.]*\d)", told):
             assert_right_as_shown(equation, told)
-        assert ("=" in told) == (k % 5 in {0, 1, 3, 4} and not (hidden[k // 5] and k % 5 >= 2)) or "stays" in told
+        assert ("=" in told) == (j in {0, 1, 3, 4} and not (hidden[i] and j >= 2)) or "stays" in told
 
 
 # ---- The tree of a search
@@ -221,6 +224,7 @@ def test_a_step_answers_at_once_with_table_and_tree_open(figure, capsys):
 # ---- Tours
 
 TOUR = """(root) => ({
+  place: root.querySelector(".ex-tourplace").textContent,
   text: root.querySelector(".ex-tourtext").textContent,
   lit: [...root.querySelectorAll(".ex-lit")].map((part) => [part.className, part.checkVisibility()]),
   inside: [...root.querySelectorAll(".ex-lit")].map((part) => {
@@ -247,7 +251,9 @@ def test_each_stop_of_a_tour_shows_its_state_and_outlines_its_part(figure, numbe
         changed = {name: value for name, value in states.items() if value not in (0, True) or value is False}
         compare(root, values, **state, row=stop["at"], **changed)
         seen = root.evaluate(TOUR)
-        assert seen["text"] == f"{k + 1} of {len(stops)}. {stop['text']}"
+        assert (seen["place"], seen["text"]) == (f"{k + 1} of {len(stops)}", stop["text"])
+        last = "next" if number == len(TOURS) else "next tour"
+        assert root.query_selector("[data-trait=tour-next]").inner_text() == (last if k == len(stops) - 1 else "next")
         assert len(seen["lit"]) == 1
         assert seen["lit"][0][1]
         assert seen["inside"] == [True]
@@ -256,11 +262,16 @@ def test_each_stop_of_a_tour_shows_its_state_and_outlines_its_part(figure, numbe
         if stop["state"]["tree"]:
             check_tree(root, glass.sentences[state["sentence"]].split(), 2, change_of(values, **changed))
     put(root, another=None)
-    assert root.evaluate(TOUR) == {"text": "You have left the tour.", "lit": [], "inside": []}
+    left = {"place": f"{len(stops)} of {len(stops)}", "text": "You have left the tour.", "lit": [], "inside": []}
+    assert root.evaluate(TOUR) == left
     put(root, **{"tour-again": None})
     assert root.evaluate(TOUR)["text"].endswith(stops[-1]["text"])
     put(root, **{"tour-back": None})
     assert root.evaluate(TOUR)["text"].endswith(stops[-2]["text"])
+    if number < len(TOURS):
+        for _ in range(2):
+            put(root, **{"tour-next": None})
+        assert root.evaluate(TOUR)["text"] == TOURS[number]["stops"][0]["text"], "behind the last stop is the next tour"
     put(root, **{"tour-end": None})
     assert not root.query_selector(".ex-tourtext").is_visible()
     assert root.query_selector(".ex-lit") is None

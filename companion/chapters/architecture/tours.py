@@ -29,14 +29,15 @@ _NOUN = [
     ),
     _stop(
         "map",
-        "One word earlier, the model predicts 本, a classifier, which translates no English word. It depends on the "
-        "noun that follows, and the head looks at “magazine” already.",
+        "One word earlier, the model predicts 本, a classifier, which translates no English word: as in “two sheets of "
+        "paper”, each noun has its own. So the head looks at “magazine” already.",
         sentence=BUYS,
         step=8,
     ),
     _stop(
         "next",
-        "With “umbrella” in place of “magazine”, the head looks at “umbrella”, and the classifier becomes 把.",
+        "With “umbrella” in place of “magazine”, the head looks at “umbrella”, and the classifier becomes 把, "
+        "which counts umbrellas.",
         sentence=BUYS,
         swapped={"5": "umbrella"},
         step=8,
@@ -55,7 +56,7 @@ _HEAD = [
     _stop(
         "texts",
         "Without this head, the pen becomes a map, 地图, and the classifier changes with it, from 支 to 张. The "
-        "sentence remains grammatical: the rest of the model still knows Chinese, and no longer knows what was said.",
+        "sentence remains grammatical, and all else is right: what the model no longer knows is which noun was said.",
         sentence=PEN,
         step=25,
         off=12,

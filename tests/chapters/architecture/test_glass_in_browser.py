@@ -95,6 +95,11 @@ def change_of(values, **states):
     return states
 
 
+@functools.cache
+def values_of_gloss():
+    return Glass().gloss
+
+
 def in_english(sentence, swapped):
     """Put other words into a sentence; "a" becomes "an" where the next word asks."""
     words = [dict(swapped).get(k, dict(swapped).get(str(k), word)) for k, word in enumerate(sentence.split())]
@@ -120,7 +125,9 @@ def compare(root, values, sentence, step, place, layer, head, swapped=(), row=No
     assert got["lines"][1] == " ".join([*goals[:-1], "→", goals[-1]]), where
     assert got["lines"][2].replace(" ", "") == "".join(whole).removesuffix(tasks.END)
     if states:
-        assert got["lines"][3].replace(" ", "") == "".join(want["written"]).replace(tasks.END, ""), where
+        written = "".join(want["written"]).replace(tasks.END, "")
+        alike = want["written"] == whole
+        assert got["lines"][3].replace(" ", "") == ("thesametranslation" if alike else written), where
     rows = english if place == "attention" else goals
     cols = want["target"] if place == "self_attention" else english
     side = "encoder" if place == "attention" else "decoder"
@@ -139,7 +146,13 @@ def compare(root, values, sentence, step, place, layer, head, swapped=(), row=No
     assert words[places[0]] == goals[-1], where
     assert got["bars"][0][0].split(" (")[0] == goals[-1], where
     row = len(rows) - 1 if row is None else row
-    assert f"looks most at “{cols[int(heads[row].argmax())]}” ({heads[row].max():.2f})" in got["words"], where
+    most, gloss = cols[int(heads[row].argmax())], values_of_gloss()
+    named = f"{most} ({gloss[most]})" if most[0].isalpha() and most in gloss else most
+    off = states.get("off") and Glass().heads[states["off"] - 1] == f"{side}.layers.{layer}.{place}, head {head}"
+    looks = "is left out; it would look most at" if off else "looks most at"
+    assert f"{looks} “{named}” ({heads[row].max():.2f})." in got["words"], (where, got["words"])
+    acts = not states.get("causal", True) and place != "self_attention"
+    assert ("acts in the self-attention of the decoder" in got["words"]) == acts, where
     assert f"with probability {best[0]:.2f}" in got["words"], where
     return got, want
 
@@ -240,7 +253,7 @@ def made():
 
 def test_a_word_has_the_english_one_that_it_most_often_translates():
     gloss = Glass().gloss
-    want = {"杂志": "magazine", "昨晚": "last night", "没": "did not", "本": "classifier", "吗": "particle"}
+    want = {"杂志": "magazine", "昨晚": "last night", "没": "did not", "本": "for books", "吗": "particle"}
     assert {word: gloss[word] for word in want} == want
 
 

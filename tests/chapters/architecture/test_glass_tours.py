@@ -12,6 +12,7 @@ from companion.chapters.architecture import translator
 from companion.chapters.architecture.explorers.glass import SHOWN
 from companion.chapters.architecture.tours import TOURS
 from companion.explorers import Glass
+from companion.tasks import lexicon
 from tests.chapters.architecture.beams import searched
 from tests.chapters.architecture.test_glass_in_browser import change_of, in_english, in_whole, numbers, released
 
@@ -93,7 +94,8 @@ def exchanged(see):
     assert see.predicts in translator.kinds()["classifier"] - set(in_whole(tuple(see.before)))
     assert f"With “{new}” in place of “{old}”, the head looks at “{see.looks_at}”" in see.text
     assert see.looks_at == new
-    assert f"classifier becomes {see.predicts}." in see.text
+    assert f"classifier becomes {see.predicts}, which counts {new}s." in see.text
+    assert lexicon.THINGS[new][0] == see.predicts
 
 
 def scores(see):

@@ -1,6 +1,12 @@
 // Glass: the released translator, or a model of the reader's, run here. Behind what computes (tensors.js, glass_model.js), opened.js, and the parts
 // of the figure.
 
+// A Chinese word with the English one that it most often translates, where it translates one.
+function with_gloss(view, word) {
+  const meaning = view.get("gloss")[word];
+  return /\p{L}/u.test(word) && meaning ? `${word} (${meaning})` : word;
+}
+
 // What stands in place of the picture once the model is there. Returns its element and what draws it.
 function open_glass(view, glass) {
   const sentences = view.get("sentences").map((text) => text.split(" "));
@@ -10,7 +16,7 @@ function open_glass(view, glass) {
   const token = (word) => words.indexOf(word);
   const symbols = { start: token(glass.about.start), end: token(glass.about.end), most };
   const meaning = (word) => view.get("gloss")[word];
-  const with_meaning = (word) => (/\p{L}/u.test(word) && meaning(word) ? `${word} (${meaning(word)})` : word);
+  const with_meaning = (word) => with_gloss(view, word);
   const chinese = (word, props = {}) =>
     h("ruby", { ...props, lang }, word, h("rt", { lang: "en" }, /\p{L}/u.test(word) ? (meaning(word) ?? "") : ""));
   // Two texts, each with the words marked that the other has not.
@@ -69,7 +75,8 @@ function open_glass(view, glass) {
         draw_steps();
         tour.draw();
       }
-      say_more(`${map_rows_words()[i]} → ${map_cols_words()[j]}: weight ${num(row_of(weights(), i)[j])}. `);
+      const pair = [map_rows_words()[i], map_cols_words()[j]].map(with_meaning).join(" → ");
+      say_more(`${pair}: weight ${num(row_of(weights(), i)[j])}. `);
     },
   });
   const say_more = (words) => {
@@ -112,13 +119,17 @@ function open_glass(view, glass) {
     const head = `Layer ${view.get("layer")}, head ${view.get("head")} of the ${PLACES[view.get("place")][1]}`;
     const off = (chosen.off[layer_name()] ?? []).includes(view.get("head"));
     const at = map_rows_words()[row];
-    const subject = side_of() === "encoder" || pointed !== null ? `, at ${quoted(at)},` : "";
+    const subject = side_of() === "encoder" || pointed !== null ? `, at ${quoted(with_meaning(at))},` : "";
+    const elsewhere = !chosen.causal && view.get("place") !== "self_attention";
+    const looks = off ? "is left out; it would look" : "looks";
     view.say(
       h("span", { class: "ex-digits" }, told),
-      `${what}, with probability ${num(p)}. ${head}${subject} looks most at ${quoted(map_cols_words()[best])} `,
-      `(${num(row_of(weights(), row)[best])})${off ? ", but it is left out" : ""}.`,
+      `${what}, with probability ${num(p)}. ${head}${subject} ${looks} most at ${quoted(with_meaning(map_cols_words()[best]))} `,
+      `(${num(row_of(weights(), row)[best])}).`,
+      elsewhere ? " The causal mask acts in the self-attention of the decoder." : "",
     );
     map.light([], [row, best]);
+    map.box.classList.toggle("ex-leftout", off);
   }
 
   // A word that has others of its kind is a menu of them. The menus stay while their kinds do, and so does the focus.
@@ -163,7 +174,8 @@ function open_glass(view, glass) {
     const same = JSON.stringify(chosen) === JSON.stringify(WHOLE);
     const [before, after] = compared(right, written);
     fill_line(whole, ...before);
-    fill_line(changed, ...(same ? ["nothing is left out"] : after));
+    const alike = JSON.stringify(right) === JSON.stringify(written);
+    fill_line(changed, ...(same ? ["nothing is left out"] : alike ? ["the same translation"] : after));
     view.root.dataset.whole = right.map((k) => words[k]).join(" ");
     view.root.dataset.changed = written.map((k) => words[k]).join(" ");
   }
@@ -176,7 +188,7 @@ function open_glass(view, glass) {
     if (steps.box.hidden) return;
     const keys = map_cols_words();
     steps.fill({
-      title: `From score to weight, for ${query}: exp is taken of the score less the largest, and divided by the sum of its column. Choose a row of the map for another query.`,
+      title: `From score to weight, for ${query}: exp is taken of the score less the largest, and divided by the sum of its column. Choose a cell in another row of the map for another query.`,
       ...{ keys, row, head: attention(), hidden: keys.map((_, j) => hidden(row, j)) },
       root: now.chosen.scale ? attention().query.cols : null,
       causal: view.get("place") === "self_attention" && now.chosen.causal,
@@ -353,7 +365,7 @@ function render({ model, el }) {
   picture.table.classList.add("ex-dense");
   picture.fill({
     title: `cross-attention, layer ${layer}, head ${head}: rows are the words generated, columns the words read`,
-    rows: target,
+    rows: target.map((word) => with_gloss(view, word)),
     cols: source,
     data: weights.map((row, i) =>
       row.map((w, j) => ({ text: "", words: `${target[i]} to ${source[j]}: ${num(w)}`, tone: "plus", amount: w })),

@@ -30,15 +30,17 @@ def _sentences() -> list[tasks.Pair]:
 
 
 def _gloss() -> dict[str, str]:
-    """Give each Chinese word the English ones that it most often translates, or what it is where it translates none."""
+    """Give each Chinese word the English ones that it most often translates; a classifier, the nouns that it counts."""
     links = tasks.english_chinese_links(translator.TRAIN, translator.UNSEEN, seed=0)[1]
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for (english, chinese), link in zip(translator.sentences()[1], links, strict=True):
         for word, places in zip(chinese, link, strict=True):
             counts[word][" ".join(english[k] for k in places)] += 1
-    classifiers = translator.kinds()["classifier"]
+    nouns = {**lexicon.THINGS, **lexicon.ANIMALS}
+    counted = {classifier: f"for {noun}s" for noun, (classifier, *_) in reversed(nouns.items())}
+    counted["位"] = "for doctors"  # the one noun that the lexicon does not list
     best = {word: count.most_common(1)[0][0] for word, count in counts.items()}
-    return {word: text or ("classifier" if word in classifiers else "particle") for word, text in best.items()}
+    return {word: text or counted.get(word, "particle") for word, text in best.items()}
 
 
 def _kinds() -> list[list[str]]:

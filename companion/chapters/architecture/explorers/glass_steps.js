@@ -7,18 +7,19 @@ function score_steps({ told }) {
 
   // The arithmetic behind one number, with as many decimals as it takes to be right as it is shown.
   function worked(i, j) {
-    const { keys, raw, scores, exps, weights, hidden, root } = now;
+    const { keys, raw, scores, exps, weights, hidden, root, causal } = now;
     const key = quoted(keys[i]);
-    if (j === 0) return `${key}: query · key = ${num(raw[i])}. `;
-    if (j === 1 && root === null) return `${key}: the score stays ${num(raw[i])}, as the scale is switched off. `;
-    if (j === 1) {
+    const step = causal || j < 2 ? j : j + 1;
+    if (step === 0) return `${key}: query · key = ${num(raw[i])}. `;
+    if (step === 1 && root === null) return `${key}: the score stays ${num(raw[i])}, as the scale is switched off. `;
+    if (step === 1) {
       const d = fewest(2, (n) => rounded(rounded(raw[i], n) / Math.sqrt(root), n) === rounded(scores[i], n));
       return `${key}: ${num(raw[i], d)} / √${root} = ${num(scores[i], d)}. `;
     }
     if (hidden[i]) return `${key} is a later word: the mask makes its score ${MINUS}∞, and its weight 0. `;
-    if (j === 2) return `${key} is not masked: its score stays ${num(scores[i])}. `;
+    if (step === 2) return `${key} is not masked: its score stays ${num(scores[i])}. `;
     const total = sum(exps);
-    if (j === 3) {
+    if (step === 3) {
       const below = scores[i] - now.top;
       const d = fewest(2, (n) => rounded(Math.exp(rounded(below, n)), n) === rounded(exps[i], n));
       return `${key}: e^(${num(below, d)}) = ${num(exps[i], d)}, for a score ${num(Math.abs(below), d)} below the largest. `;
@@ -26,6 +27,9 @@ function score_steps({ told }) {
     const d = fewest(2, (n) => rounded(rounded(exps[i], n) / rounded(total, n), n) === rounded(weights[i], n));
     return `${key}: ${num(exps[i], d)} / ${num(total, d)} = ${num(weights[i], d)}. The last column is the one before, divided by its sum. `;
   }
+
+  const masked = (j, most) =>
+    now.hidden[j] ? { text: `${MINUS}∞`, hidden: true } : { text: num(now.scores[j]), ...signed(now.scores[j], most) };
 
   return {
     box,
@@ -35,7 +39,7 @@ function score_steps({ told }) {
       const scores = [...row_of(head.scores, row)];
       const top = Math.max(...scores.filter((_, j) => !hidden[j]));
       now = {
-        ...{ keys, scores, hidden, root, top },
+        ...{ keys, scores, hidden, root, top, causal },
         raw: keys.map((_, j) => dot(query, row_of(head.key, j))),
         exps: scores.map((score, j) => (hidden[j] ? 0 : Math.exp(score - top))),
         weights: [...row_of(head.weights, row)],
@@ -45,11 +49,11 @@ function score_steps({ told }) {
         title,
         label: "from score to weight: one row a key",
         rows: keys,
-        cols: ["query · key", root === null ? "no scale" : `/ √${root}`, causal ? "mask" : "no mask", "exp", "weight"],
+        cols: ["query · key", root === null ? "no scale" : `/ √${root}`, ...(causal ? ["mask"] : []), "exp", "weight"],
         data: keys.map((_, j) => [
           { text: num(now.raw[j]), ...signed(now.raw[j], most) },
           { text: num(scores[j]), ...signed(scores[j], most) },
-          hidden[j] ? { text: `${MINUS}∞`, hidden: true } : { text: num(scores[j]), ...signed(scores[j], most) },
+          ...(causal ? [masked(j, most)] : []),
           { text: num(now.exps[j]), tone: "plus", amount: now.exps[j] },
           { text: num(now.weights[j]), tone: "plus", amount: now.weights[j] },
         ]),

@@ -10,14 +10,26 @@ function tour_part(view, { parts, apply, row }) {
   const stops = () => tours[view.get("tour") - 1]?.stops ?? [];
   const stop = () => stops()[Math.min(view.get("stop"), stops().length - 1)];
   const go = (to) => to >= 0 && to < stops().length && view.set("stop", to);
+  const last = () => view.get("stop") === stops().length - 1;
+  const another = () => last() && view.get("tour") < tours.length;
+  const where = h("span", { class: "ex-tourplace" });
   const buttons = {
-    back: action("tour-back", "back in the tour", () => go(view.get("stop") - 1)),
-    next: action("tour-next", "next in the tour", () => go(view.get("stop") + 1)),
-    again: action("tour-again", "show this again", () => show()),
-    end: action("tour-end", "end the tour", () => view.set("tour", 0)),
+    back: action("tour-back", "back", () => go(view.get("stop") - 1)),
+    next: action("tour-next", "next", () => {
+      if (another()) view.set("tour", view.get("tour") + 1);
+      else go(view.get("stop") + 1);
+    }),
+    again: action("tour-again", "show again", () => show()),
+    end: action("tour-end", "end tour", () => {
+      view.set("tour", 0);
+      box.querySelector("select").focus();
+    }),
   };
-  const begin = action("tour-begin", "start the first tour", () => view.set("tour", 1));
-  const said = h("div", { class: "ex-tourbox" }, text, controls(...Object.values(buttons)));
+  const begin = action("tour-begin", "start the first tour", () => {
+    view.set("tour", 1);
+    buttons.next.focus();
+  });
+  const said = h("div", { class: "ex-tourbox" }, controls(where, ...Object.values(buttons)), text);
   const options = ["none", ...tours.map(({ title }) => title)].map((title, k) => [k, title]);
   const box = h(
     "div",
@@ -45,11 +57,14 @@ function tour_part(view, { parts, apply, row }) {
       Object.entries(here.state).some(([name, value]) => !same(view.get(name), value)) ||
       (of_a_row && row() !== here.at);
     said.classList.toggle("ex-left", left);
-    text.textContent = left ? "You have left the tour." : `${at + 1} of ${stops().length}. ${here.text}`;
+    where.textContent = `${at + 1} of ${stops().length}`;
+    text.textContent = left ? "You have left the tour." : here.text;
     if (!left) parts[here.light].classList.add("ex-lit");
     buttons.again.hidden = !left;
+    buttons.back.hidden = buttons.next.hidden = left;
     buttons.back.setAttribute("aria-disabled", String(at === 0));
-    buttons.next.setAttribute("aria-disabled", String(at === stops().length - 1));
+    buttons.next.textContent = another() ? "next tour" : "next";
+    buttons.next.setAttribute("aria-disabled", String(last() && !another()));
   }
   return { box, draw, show };
 }
