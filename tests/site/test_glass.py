@@ -227,6 +227,31 @@ def test_the_keyboard_alone_types_a_beginning_and_lets_the_model_go_on(gpt):
 
 
 @pytest.mark.parametrize(
+    ("typed", "same"),
+    [
+        ("ROMEO:", {(row, j) for row in range(6) for j in range(5)}),
+        ("XOME", {(row, j) for row in (0, 1) for j in (1, 2, 3)}),
+    ],
+    ids=["a character at the end", "another first character"],
+)
+def test_the_cache_tells_what_another_beginning_leaves_as_it_was(gpt, typed, same):
+    _, root, _ = gpt
+    root.evaluate(OPEN_GPT)
+    put(root, prompt="ROMEO" if typed == "ROMEO:" else "ROME")
+    root.query_selector('.ex-cache [data-i="2"][data-j="2"]').focus()
+    pointed = "Layer 1, the key of “M” at position 2: 64 numbers, length "
+    (size,) = re.findall(f"{pointed}([\\d.]+)\\.", root.evaluate(SHOWN_GPT)["words"])
+    put(root, prompt=typed)
+    marks = (
+        "(root) => [...root.querySelectorAll('.ex-cache .ex-same')].map((mark) => [+mark.dataset.i, +mark.dataset.j])"
+    )
+    assert {(i, j) for i, j in root.evaluate(marks)} == same
+    (now, was) = re.findall(f"{pointed}([\\d.]+)(?: \\(it was ([\\d.]+)\\))?\\.", root.evaluate(SHOWN_GPT)["words"])[0]
+    assert (now == size and was == "") if (2, 2) in same else (now != size and was == size)
+    assert root.query_selector(".ex-cache .ex-on").get_attribute("data-j") == "2"
+
+
+@pytest.mark.parametrize(
     ("typed", "why"), [("naïve", "“ï” is none of them"), ("", "type at least one character"), ("2", "“2” is none")]
 )
 def test_a_beginning_that_the_model_cannot_read_is_refused_and_changes_nothing(gpt, typed, why):

@@ -32,7 +32,7 @@ SHOWN = """(root) => {
     tokens: all(".ex-token").map((node) => [node.textContent, node.getAttribute("aria-label"),
       node.classList.contains("ex-made"), Number(node.style.getPropertyValue("--a"))]),
     bars: all(".ex-topkey:not(.ex-keyhead)").map((row) => [...row.children].map((cell) => cell.textContent)),
-    cache: all(".ex-cache rect").map((rect) => [rect.getAttribute("aria-label"), rect.classList.contains("ex-fresh")]),
+    cache: all(".ex-cache rect").map((rect) => [rect.getAttribute("aria-label"), !rect.classList.contains("ex-kept")]),
     held: root.querySelector(".ex-gpt > .ex-caption:not(:has(+ .ex-top))")?.textContent,
     words: root.querySelector(".ex-readout").textContent,
     off: all("button[aria-disabled=true]").map((button) => button.dataset.trait),
@@ -130,20 +130,25 @@ def compare(root, prompt, step, series, layer, head, **rules):
         for j in range(len(tokens))
     ]
     assert got["cache"] == want, where
-    one = "one token" if fresh == 1 else f"{fresh} tokens"
+    whole = f"The whole beginning, {'one token' if fresh == 1 else f'{fresh} tokens'}, was read in one pass."
+    saved = f"The last pass computed one token; without the cache it would have computed {len(tokens)}."
     assert got["held"] == (
-        f"The cache holds 3 layers × 2 × {len(tokens)} tokens × 64 = {384 * len(tokens):,} numbers. The last pass "
-        f"computed {one}; without the cache it would have computed {len(tokens)}."
-    )
+        f"The cache holds 3 layers × 2 (keys and values) × {len(tokens)} tokens × 64 = {384 * len(tokens):,} numbers. "
+        + (saved if step else whole)
+    ), where
     best = order[0].item()
     at = int(look.argmax())
+    back = len(tokens) - 1 - at
+    far = f"{back} character{'s' * (back > 1)} back" if back else "itself the newest"
+    line_ends = sum(p for symbol, p in zip(symbols, look.tolist(), strict=True) if symbol == "\n")
     for words in (
         f"Most probable next: {quoted(small_gpt.symbols()[best])}, {before[best]:.2f}. ",
         f"{int((after > 0).sum())} of 65 characters can be drawn; the next draw gives ",
         f"gives {quoted(small_gpt.symbols()[token])}. Layer {layer}, head {head} looks most at ",
-        f"at {quoted(symbols[at])} at position {at} ({look[at]:.2f}).",
+        f"at {quoted(symbols[at])}, {far} ({look[at]:.2f}), and puts {line_ends:.2f} on ends of lines.",
     ):
         assert words in got["words"], (where, got["words"])
+    assert ("the last one that this figure generates" in got["words"]) == (step == MOST)
     return got
 
 
@@ -182,6 +187,7 @@ def check(root, values):
     state["step"] = MOST
     assert compare(root, **state)["off"] == ["next", "more"]
     press("back", step=MOST - 1)
+    press("plain", temperature=1.0, top_k=65, top_p=1.0)
 
 
 CHECKS = {"GlassGPT": check}

@@ -62,8 +62,9 @@ function cache_strip(layers, point) {
   return {
     plot,
     rows,
-    fill(columns, fresh, says) {
-      const width = Math.min(22, 368 / columns);
+    // `state(i, j)` is kept, fresh, or same: read anew, with the numbers that it had before.
+    fill(columns, state, says, chosen) {
+      const width = Math.min(12, 368 / columns);
       plot.setAttribute("aria-label", `the cache: ${columns} tokens, keys and values of ${layers} layers`);
       plot.replaceChildren(
         ...rows.flatMap(({ layer, part }, i) => {
@@ -74,7 +75,7 @@ function cache_strip(layers, point) {
               h("rect", {
                 ...{ x: (72 + j * width).toFixed(1), y, width: (width - 1).toFixed(1), height: 14 },
                 ...{ role: "img", tabindex: "-1", "data-i": i, "data-j": j, "aria-label": says(i, j) },
-                class: j < columns - fresh ? "ex-kept" : "ex-fresh",
+                class: `ex-${state(i, j)}${chosen?.i === i && chosen.j === j ? " ex-on" : ""}`,
               }),
             ),
           ];
@@ -89,7 +90,9 @@ function cache_strip(layers, point) {
 function open_gpt(view, gpt) {
   const { n_layers, n_heads, d_model } = gpt.config;
   let path = []; // what was read: the beginning, then one character a step
+  let before = null; // the cache that was there when the beginning changed
   let told = ""; // what is pointed at
+  let chosen = null; // the part of the cache that is pointed at, and its length when it was
 
   const rules = () => Object.fromEntries(["temperature", "top_k", "top_p"].map((name) => [name, view.get(name)]));
   const last_row = (x) => row_of(x, x.rows - 1);
@@ -103,7 +106,10 @@ function open_gpt(view, gpt) {
   // Read what has not been read yet: with the same draws another rule may leave the first characters as they are.
   function walk() {
     const first = encode_text(gpt, view.get("prompt"));
-    if (String(path[0]?.tokens) !== String(first)) path = [read(first)];
+    if (String(path[0]?.tokens) !== String(first)) {
+      before = path.length ? path[path.length - 1].cache : null;
+      path = [read(first)];
+    }
     for (const step of range(view.get("step"))) {
       const token = drawn_at(step);
       if (path[step + 1]?.tokens[0] === token) continue;
@@ -114,10 +120,14 @@ function open_gpt(view, gpt) {
 
   const boxes = token_boxes((j) => {
     told = `${token_words(j)} `;
+    chosen = null;
     explain();
   });
   const strip = cache_strip(n_layers, (i, j) => {
+    chosen = { i, j, size: size_at(i, j) };
     told = `${cache_words(i, j)} `;
+    for (const mark of strip.plot.querySelectorAll(".ex-on")) mark.classList.remove("ex-on");
+    strip.plot.querySelector(`[data-i="${i}"][data-j="${j}"]`).classList.add("ex-on");
     explain();
   });
   const bars = h("div", { class: "ex-top" });
@@ -136,12 +146,23 @@ function open_gpt(view, gpt) {
     const place = choices_at(at).findIndex(({ token }) => token === path[at + 1].tokens[0]);
     return `${seen}; it was drawn with probability ${num(choices_at(at)[place].drawn)}, as number ${place + 1} in order.`;
   }
+  const row_at = (cache, i, j) => row_of(cache[strip.rows[i].layer][strip.rows[i].part], j);
+  const cache_now = () => path[path.length - 1].cache;
+  const size_at = (i, j) => Math.hypot(...row_at(cache_now(), i, j));
   function cache_words(i, j) {
     const { layer, part } = strip.rows[i];
-    const { cache } = path[path.length - 1];
-    const size = Math.hypot(...row_of(cache[layer][part], j));
     const one = part === "keys" ? "the key" : "the value";
-    return `Layer ${layer}, ${one} of ${quoted(symbol_at(j))} at position ${j}: ${d_model} numbers, length ${num(size)}.`;
+    const was = chosen?.i === i && chosen.j === j ? chosen.size : null;
+    const now = num(size_at(i, j));
+    const then = was === null || num(was) === now ? "" : ` (it was ${num(was)})`;
+    return `Layer ${layer}, ${one} of ${quoted(symbol_at(j))} at position ${j}: ${d_model} numbers, length ${now}${then}.`;
+  }
+  // Whether a row that was read anew has the numbers that it had in the cache before, up to rounding.
+  function is_same(i, j) {
+    const { layer, part } = strip.rows[i];
+    if (!before || j >= before[layer][part].rows) return false;
+    const [old, now] = [before, cache_now()].map((cache) => row_at(cache, i, j));
+    return now.every((x, k) => Math.abs(x - old[k]) < 1e-9);
   }
 
   function explain() {
@@ -150,18 +171,22 @@ function open_gpt(view, gpt) {
     const kept = choices.filter(({ drawn }) => drawn > 0).length;
     const [best] = choices;
     const next = gpt.symbols[drawn_at(step)];
-    const look = largest_at(looks_now());
+    const looks = looks_now();
+    const look = largest_at(looks);
+    const back = looks.length - 1 - look;
+    const far = back === 0 ? "itself the newest" : `${back} ${back === 1 ? "character" : "characters"} back`;
+    const ends = sum([...looks].filter((_, j) => symbol_at(j) === "\n"));
     view.say(
       h("span", { class: "ex-digits" }, told),
       `Most probable next: ${quoted(gpt.symbols[best.token])}, ${num(best.whole)}. `,
       `${kept} of ${choices.length} characters can be drawn; the next draw gives ${quoted(next)}. `,
-      `Layer ${view.get("layer")}, head ${view.get("head")} looks most at ${quoted(symbol_at(look))} `,
-      `at position ${look} (${num(looks_now()[look])}).`,
+      `Layer ${view.get("layer")}, head ${view.get("head")} looks most at ${quoted(symbol_at(look))}, ${far} `,
+      `(${num(looks[look])}), and puts ${num(ends)} on ends of lines.`,
+      step === MOST ? ` That was character ${MOST}, the last one that this figure generates.` : "",
     );
   }
 
   function draw() {
-    told = "";
     walk();
     const step = view.get("step");
     const symbols = tokens_read().map((token) => gpt.symbols[token]);
@@ -174,11 +199,16 @@ function open_gpt(view, gpt) {
     );
     const count = symbols.length;
     const fresh = path[path.length - 1].tokens.length;
-    strip.fill(count, fresh, cache_words);
+    if (chosen && chosen.j >= count) chosen = null;
+    told = chosen ? `${cache_words(chosen.i, chosen.j)} ` : "";
+    const state = (i, j) => (j < count - fresh ? "kept" : step === 0 && is_same(i, j) ? "same" : "fresh");
+    strip.fill(count, state, cache_words, chosen);
     held.textContent =
-      `The cache holds ${n_layers} layers × 2 × ${count} tokens × ${d_model} = ` +
-      `${(2 * n_layers * d_model * count).toLocaleString("en")} numbers. The last pass computed ` +
-      `${fresh === 1 ? "one token" : `${fresh} tokens`}; without the cache it would have computed ${count}.`;
+      `The cache holds ${n_layers} layers × 2 (keys and values) × ${count} tokens × ${d_model} = ` +
+      `${(2 * n_layers * d_model * count).toLocaleString("en")} numbers. ` +
+      (step === 0
+        ? `The whole beginning, ${fresh === 1 ? "one token" : `${fresh} tokens`}, was read in one pass.`
+        : `The last pass computed one token; without the cache it would have computed ${count}.`);
     for (const [button, over] of ends) button.setAttribute("aria-disabled", String(over(step)));
     Object.assign(view.root.dataset, { step, text: symbols.join("") });
     explain();
@@ -191,7 +221,19 @@ function open_gpt(view, gpt) {
     [by("next", "next character", 1), (step) => step === MOST],
     [by("more", "ten more", 10), (step) => step === MOST],
   ];
-  const anew = action("other", "other draws", () => view.set("series", (view.get("series") + 1) % 100));
+  const anew = action("other", "other random numbers", () => view.set("series", (view.get("series") + 1) % 100));
+  const plain = action("plain", "reset the sliders", () => {
+    for (const [name, value] of Object.entries({ temperature: 1, top_k: gpt.symbols.length, top_p: 1 }))
+      view.set(name, value);
+  });
+  const kinds = { kept: "from the cache", fresh: "computed in this pass", same: "computed anew, same numbers" };
+  const legend = h(
+    "p",
+    { class: "ex-legend" },
+    Object.entries(kinds).map(([name, words]) =>
+      h("span", null, h("span", { class: `ex-cachekey ex-${name}`, "aria-hidden": "true" }), words),
+    ),
+  );
 
   const id = newId();
   const field = h("textarea", { id, rows: 2, maxlength: 48, "data-trait": "prompt", spellcheck: "false" });
@@ -201,7 +243,7 @@ function open_gpt(view, gpt) {
   field.addEventListener("input", () => {
     const unknown = [...field.value].filter((symbol) => !gpt.symbols.includes(symbol));
     refusal.textContent = unknown.length
-      ? `The model knows the ${gpt.symbols.length} characters of its text, and ${quoted(unknown[0])} is none of them.`
+      ? `The model knows the ${gpt.symbols.length} characters of its text, and ${quoted(unknown[0])} is none of them. The figure keeps the text that was there before.`
       : field.value === ""
         ? "The model continues a text: type at least one character."
         : "";
@@ -232,10 +274,15 @@ function open_gpt(view, gpt) {
       slider(view, { name: "top_k", label: "top-k", min: 1, max: gpt.symbols.length }),
       share("top_p", "top-p", 0.05),
     ),
+    controls(plain),
     controls(...ends.map(([button]) => button), anew),
     boxes.box,
     text,
-    h("p", { class: "ex-caption" }, "probability of the next character, before and after top-k and top-p"),
+    h(
+      "p",
+      { class: "ex-caption" },
+      "probability of the next character at this temperature: tick and “before” without top-k and top-p, bar and “after” with them",
+    ),
     bars,
     view.readout,
     h("p", { class: "ex-part" }, "What a head looks at"),
@@ -243,6 +290,7 @@ function open_gpt(view, gpt) {
     h("p", { class: "ex-part" }, "What the cache holds"),
     held,
     strip.plot,
+    legend,
   );
   return { box, draw };
 }
@@ -267,7 +315,9 @@ function render({ model, el }) {
   view.watch("prompt series", () => view.set("step", 0));
   view.watch("prompt step series temperature top_k top_p layer head", draw);
   view.show(still);
-  view.say("The most probable characters after this beginning, from the model’s own weights. Point at one.");
+  view.say(
+    "The most probable characters after this beginning, from the model’s own weights. Choose one for its number.",
+  );
   return view.done;
 }
 
