@@ -82,6 +82,7 @@ def test_three_seeds_are_trained_in_turn_and_stay_for_comparison(alone):
     assert root.evaluate(SHOWN)["buttons"]["train"] == ["Train seeds 1 to 3 in turn", True]
     seeds = run_through(tab, root)
     assert [card["title"] for card in seeds["cards"]] == ["seed 1", "seed 2", "seed 3"]
+    assert root.query_selector(".ex-card .ex-run").inner_text() == "seed 3", "the newest stands first"
     assert [line for line, _ in seeds["points"]] == [0] * 2 + [1] * 2 + [2] * 2
     assert len({str(card["cells"]) for card in seeds["cards"]}) == 3
     put(root, scale=False)

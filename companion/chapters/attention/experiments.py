@@ -78,22 +78,23 @@ def lookup_accuracy(seed: int, d_k: int, factor: str, rate: float, steps: int = 
         return 100 * (logits(*given).argmax(dim=-1) == wanted).double().mean().item()
 
 
-def after_training(count: Callable[[small_translator.Translator], int], seed: int, **recipe: bool | float) -> float:
-    """Train the small translator, and count something in its test sentences.
+def after_training(measure: Callable[[small_translator.Translator], float], seed: int, **recipe: bool | float) -> float:
+    """Train the small translator, and measure something in its test sentences.
 
     Args:
-        count: takes the model.
+        measure: takes the model.
         seed: of first parameters and batches.
         **recipe: of ``small_translator.Recipe``.
 
     Returns:
-        What was counted.
+        What was measured.
     """
-    return float(count(small_translator.trained(seed, small_translator.Recipe(**recipe)).model))
+    return float(measure(small_translator.trained(seed, small_translator.Recipe(**recipe)).model))
 
 
 UNSCALED = {"factor": "1", "rate": 0.001}
 AS_ON_THE_PAGE = {"scale": True, "causal": True, "warmup": False, "rate": 0.005}
+GENDERS = {"feminine": ("la", "une"), "masculine": ("le", "un")}
 RECIPES = [AS_ON_THE_PAGE | change for change in ({}, {"scale": False}, {"causal": False}, {"warmup": True})] + [
     AS_ON_THE_PAGE | {"rate": rate, "warmup": warmup} for rate in (0.002, 0.01, 0.02) for warmup in (False, True)
 ]
@@ -115,6 +116,16 @@ EXPERIMENTS = (
             ("translator words wrong", "words", small_translator.words_wrong),
             ("translator sentences right", "sentences", small_translator.sentences_right),
         )
+    ]
+    + [
+        Experiment(
+            *(f"translator first article, {gender}", "% beyond the first word"),
+            partial(after_training, partial(small_translator.beyond_first_word, articles=articles)),
+            AS_ON_THE_PAGE,
+            statistic="median",
+            seeds=(1, 2, 3),
+        )
+        for gender, articles in GENDERS.items()
     ]
 )
 """Two thousand steps of each factor and rate, more steps at one rate without a scale; the translator's switches."""

@@ -223,6 +223,22 @@ def words_wrong(model: Translator) -> int:
 
 
 @torch.no_grad()
+def beyond_first_word(model: Translator, articles: Sequence[str]) -> float:
+    """Give the share of a first article's cross-attention that lies on all English words but the first, *the* or *a*.
+
+    Args:
+        model: the translator.
+        articles: with which the French sentences begin that are looked at.
+
+    Returns:
+        The mean over these test sentences, in percent.
+    """
+    source, shown, _ = data().test
+    rows = torch.tensor([french[0] in articles for _, french in sentences()[1]])
+    return 100 * model(source, shown)[1][rows, 0, 1:].sum(dim=-1).mean().item()
+
+
+@torch.no_grad()
 def generate(model: Translator, source: Int[Tensor, "n s"]) -> Int[Tensor, "n t"]:
     """Translate by the largest score at each step, from the start mark and what the model itself has generated.
 

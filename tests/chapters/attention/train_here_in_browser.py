@@ -13,7 +13,7 @@ from tests.site.browser import put, table
 REACHED = """async (root, step) => {
   const started = performance.now();
   const now = () => {
-    const facts = root.querySelector(".ex-card:last-child .ex-facts").textContent;
+    const facts = root.querySelector(".ex-card .ex-facts").textContent;
     return Number(/step(\\d+) of/.exec(facts)[1]);
   };
   while (now() < step) {
@@ -33,7 +33,8 @@ SHOWN = """(root) => ({
   going: root.querySelector(".explorer").dataset.going === "true",
   words: root.querySelector(".ex-readout").textContent,
   points: [...root.querySelectorAll(".ex-point")].map((c) => [Number(c.dataset.i), c.getAttribute("aria-label")]),
-  cards: [...root.querySelectorAll(".ex-card")].map((card) => ({
+  // in the order in which they were started; the newest stands first
+  cards: [...root.querySelectorAll(".ex-card")].reverse().map((card) => ({
     title: card.querySelector(".ex-run").textContent,
     line: Number(/ex-line(\\d)/.exec(card.querySelector(".ex-swatch").className)[1]),
     facts: Object.fromEntries(

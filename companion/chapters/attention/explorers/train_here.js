@@ -54,7 +54,8 @@ function run_card(line, point) {
           h("span", { lang: "fr", class: word === french[i] ? "" : "ex-differs" }, word),
           " ",
         ]),
-        ...(said.length < french.length ? [h("span", { class: "ex-differs" }, "…")] : []),
+        ...(said.length || !run.step ? [] : ["nothing: it ends at once"]),
+        ...(said.length && said.length < french.length ? [h("span", { class: "ex-differs" }, "…")] : []),
       );
     },
   };
@@ -110,6 +111,7 @@ function render({ model, el }) {
     const run = active ?? shown()[shown().length - 1];
     const { words, sentences } = still.counts;
     const loss = run.losses.length ? `, loss ${loss_words(run.losses[run.losses.length - 1])}` : "";
+    const title = `${run.title[0].toUpperCase()}${run.title.slice(1)}`;
     const counts =
       run.wrong === undefined
         ? ""
@@ -117,11 +119,9 @@ function render({ model, el }) {
           `${words.toLocaleString("en")} words wrongly; by itself it generates ${run.right} of ${sentences} sentences ` +
           "without a mistake.";
     const state = active && resting ? " Stopped." : "";
-    const parts = [
-      problem,
-      h("span", { class: "ex-digits" }, told()),
-      `${run.title[0].toUpperCase()}${run.title.slice(1)}: step ${run.step} of ${STEPS}${loss}.${counts}${state}`,
-    ];
+    const place =
+      active && going && !aloud ? `${title} is being trained.` : `${title}: step ${run.step} of ${STEPS}${loss}.`;
+    const parts = [problem, h("span", { class: "ex-digits" }, told()), `${place}${counts}${state}`];
     if (aloud) view.say(...parts);
     else view.readout.replaceChildren(...parts);
   }
@@ -168,6 +168,7 @@ function render({ model, el }) {
     draw_curves();
     shown().forEach(draw_card);
     const boxes = shown().map((run) => cards[run.line].box);
+    boxes.reverse(); // the newest first, where it is seen
     if (boxes.length !== deck.childElementCount || boxes.some((box, k) => box !== deck.children[k]))
       deck.replaceChildren(...boxes);
     explain();
@@ -245,6 +246,7 @@ function render({ model, el }) {
     });
   const train = button("train", () => {
     leave();
+    told = () => "";
     queue = chosen().map((seed) => ({ seed, ...settings() }));
     start_next();
   });
@@ -279,20 +281,11 @@ function render({ model, el }) {
       toggle(view, { name: "causal", label: "with causal mask" }),
       toggle(view, { name: "warmup", label: "with warm-up" }),
     ),
-    controls(train, stop, reset),
+    controls(train),
+    controls(reset, stop),
     h(
       "div",
       { class: "ex-trainflow" },
-      h(
-        "div",
-        null,
-        h(
-          "p",
-          { class: "ex-caption" },
-          "loss of the training batches, mean of 10 steps; each line is a tenth of the one above",
-        ),
-        plot.plot,
-      ),
       h(
         "div",
         null,
@@ -304,6 +297,16 @@ function render({ model, el }) {
           }),
         ),
         deck,
+      ),
+      h(
+        "div",
+        null,
+        h(
+          "p",
+          { class: "ex-caption" },
+          "loss of the training batches, mean of 10 steps; each line is a tenth of the one above",
+        ),
+        plot.plot,
       ),
     ),
   );
