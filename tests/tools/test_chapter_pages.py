@@ -121,6 +121,9 @@ def test_the_last_core_page_leads_to_the_next_chapter_and_all_others_to_the_page
         ("Questions", "questions.html"),
         ("Two", "../two/index.html"),
     ]
+    back = re.search(r'<link rel="prev" title="(.*?)" href="(.*?)"', book.html("two/index"))
+    assert (back[1], back[2]) == ("Masks", "../one/masks.html")
+    assert 'rel="prev" title="Deeper"' in book.html("one/claims")
 
 
 def test_the_last_core_page_of_the_last_chapter_leads_to_the_page_after_it(tmp_path):

@@ -1,4 +1,4 @@
-/* What a reader has practised, kept in this browser and nowhere else: the quiz and the mock interview share it.
+/* What a reader has practised and read, kept in this browser and nowhere else: all pages share it.
  *
  * store = {
  *   available                 false where the browser refuses storage: then it lasts until the page is left

@@ -3,7 +3,7 @@
 The pages of a chapter: first the path, in order and with the sum of its minutes; then what may be left out; then what
 there is to practise and to look up. That directive stands on the chapter's page ``index``, which it does not list. The
 chapters of a part of the book are listed with the minutes of their core pages. At the foot of the last core page,
-*next* leads to the next chapter, past the pages that may be left out.
+*next* leads to the next chapter, past the pages that may be left out, and *previous* leads back the same way.
 """
 
 from pathlib import Path
@@ -80,17 +80,26 @@ def _link(page: pages.Page) -> str:
     return f"{{doc}}`/book/{page.name}`"
 
 
-def lead_on(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
-    """Let *next* on the last core page of a chapter lead to the first page after the chapter, if there is one."""
-    if not context.get("next") or pages.kind(toc.page(pagename)) != "core":
-        return
+def lead_past(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
+    """Let *next* and *previous* pass over what may be left out, from a chapter's last core page and from its first page."""
     listed = [str(Path(name).with_suffix("")) for name in toc.files(Path(app.srcdir))]
-    after = listed[listed.index(pagename) + 1 :] if pagename in listed else []
-    chapter = toc.chapter(pagename)
-    beyond = [name for name in after if toc.chapter(name) != chapter]
-    if beyond and pages.kind(toc.page(after[0])) != "core":
-        title = app.builder.render_partial(app.env.titles[beyond[0]])["title"]
-        context["next"] = {"link": app.builder.get_relative_uri(pagename, beyond[0]), "title": title}
+    if pagename not in listed:
+        return
+    place, kind = listed.index(pagename), pages.kind(toc.page(pagename))
+    after, before = listed[place + 1 :], listed[:place]
+    if kind == "core" and after and pages.kind(toc.page(after[0])) != "core":
+        chapter = toc.chapter(pagename)
+        _lead(app, context, "next", pagename, [name for name in after if toc.chapter(name) != chapter][:1])
+    if kind == "index" and before and pages.kind(toc.page(before[-1])) not in PATH:
+        chapter = toc.chapter(before[-1])
+        path = [name for name in before if toc.chapter(name) == chapter and pages.kind(toc.page(name)) in PATH]
+        _lead(app, context, "prev", pagename, path[-1:])
+
+
+def _lead(app: Sphinx, context: dict, way: str, pagename: str, to: list[str]) -> None:
+    for name in to if context.get(way) else []:
+        title = app.builder.render_partial(app.env.titles[name])["title"]
+        context[way] = {"link": app.builder.get_relative_uri(pagename, name), "title": title}
 
 
 def setup(app: Sphinx) -> dict[str, object]:
@@ -98,5 +107,5 @@ def setup(app: Sphinx) -> dict[str, object]:
     app.setup_extension("companion.book.site.html")
     app.add_directive("chapter-pages", ChapterPages)
     app.add_directive("chapters", Chapters)
-    app.connect("html-page-context", lead_on)
+    app.connect("html-page-context", lead_past)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

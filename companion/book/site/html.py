@@ -16,6 +16,7 @@ from sphinx.util.nodes import make_refnode, set_source_info
 from sphinx.writers.html5 import HTML5Translator
 
 LABEL = "label"  # the kind of a link whose words stay as they are
+READING = ("js/util.js", "js/store.js", "js/reading.js")  # of every page
 _SHARED = tuple(f"js/{name}.js" for name in ("vocabulary", "util", "dom", "store", "practice"))  # of any page, in order
 FILES = {
     "interview-question": (*_SHARED, "js/question-rating.js"),
@@ -162,11 +163,12 @@ def resolve(
 
 
 def add_files(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """Load the scripts and styles of what a page has, each once and in the order of ``FILES``."""
+    """Load the scripts and styles of every page and of what this one has, each once and in the order of ``FILES``."""
     if doctree is None:
         return
     classes = {name for box in doctree.findall(nodes.Element) for name in box.get("classes", [])}
-    for file in dict.fromkeys(file for name, files in FILES.items() if name in classes for file in files):
+    wanted = (file for name, files in FILES.items() if name in classes for file in files)
+    for file in dict.fromkeys((*READING, *wanted)):
         if file.endswith(".css"):
             app.add_css_file(file)
         else:

@@ -1,0 +1,115 @@
+/* Where a reader is: how far each page has been read, kept in the store. A bar along the upper edge shows it of this page,
+ * a tick in lists of pages of the others, and the front page leads to where one stopped.
+ *
+ * The section "reading" holds, by the name of a page, {at, share, title, anchor, section, next, nextTitle}: the largest
+ * share that was seen, the heading that was last on the screen, and the page behind this one.
+ */
+(() => {
+  "use strict";
+
+  const READ = 0.9; // the share from which on a page counts as read
+  const SECTION = "reading";
+  const PAGE = /^book\/[a-z0-9-]+\/[a-z0-9-]+$/;
+  const root = new URL(document.documentElement.dataset.content_root ?? "./", location.href);
+  /** The name of a page by its address, or "" for another site's. */
+  const nameOf = (address) => {
+    const { href } = new URL(address, location.href);
+    return href.startsWith(root.href) ? href.slice(root.href.length).replace(/\.html(#.*)?$/, "") : "";
+  };
+  const addressOf = (name, anchor) => `${root.href}${name}.html${anchor ? `#${anchor}` : ""}`;
+
+  const isText = (value) => typeof value === "string" && value.length < 200;
+  // A file that was imported may hold anything.
+  const fits = (entry) =>
+    util.isDated(entry) &&
+    Number.isFinite(entry.share) &&
+    ["title", "anchor", "section", "next", "nextTitle"].every((key) => isText(entry[key])) &&
+    (entry.next === "" || PAGE.test(entry.next));
+  const kept = () => new Map([...util.entries(store.read(SECTION), fits)].filter(([name]) => PAGE.test(name)));
+
+  const article = /** @type {HTMLElement} */ (document.querySelector(".bd-article"));
+  const name = nameOf(location.href);
+  if (article && PAGE.test(name)) follow();
+  mark();
+  lead();
+
+  // ---- On a page
+
+  function follow() {
+    const bar = Object.assign(document.createElement("div"), { className: "reading-bar" });
+    bar.setAttribute("aria-hidden", "true");
+    document.body.append(bar);
+    const words = (node) => node.cloneNode(true).textContent.replace(/#$/, "").replace(/\s+/g, " ").trim();
+    const title = words(article.querySelector("h1"));
+    const forward = /** @type {HTMLAnchorElement} */ (document.querySelector(".prev-next-footer a.right-next"));
+    const next = forward ? nameOf(forward.href) : "";
+    const behind = PAGE.test(next)
+      ? { next, nextTitle: words(forward.querySelector(".prev-next-title")) }
+      : { next: "", nextTitle: "" };
+    const seen = () => {
+      const { top, height } = article.getBoundingClientRect();
+      return Math.min(1, Math.max(0, (innerHeight - top) / height));
+    };
+    let most = kept().get(name)?.share ?? 0;
+    let moved = false;
+
+    function draw() {
+      const share = seen();
+      most = Math.max(most, share);
+      bar.style.transform = `scaleX(${share})`;
+    }
+    function note() {
+      draw();
+      const parts = [...article.querySelectorAll("section > h2")];
+      const here = parts.filter((heading) => heading.getBoundingClientRect().top < innerHeight / 2).pop();
+      const [anchor, section] = here ? [here.parentElement.id, words(here)] : ["", ""];
+      const entry = { at: util.now(), share: Math.round(most * 1000) / 1000, title, anchor, section, ...behind };
+      store.write(SECTION, { ...store.read(SECTION), [name]: entry });
+    }
+    let waiting = 0;
+    addEventListener(
+      "scroll",
+      () => {
+        moved = true;
+        clearTimeout(waiting);
+        waiting = setTimeout(note, 300);
+        requestAnimationFrame(draw);
+      },
+      { passive: true },
+    );
+    // A page that fits on the screen is not scrolled: it is read when somebody has stayed for some seconds.
+    addEventListener("pagehide", () => (moved || performance.now() > 5000) && note());
+    addEventListener("resize", draw);
+    draw();
+  }
+
+  // ---- In lists of pages
+
+  function mark() {
+    const pages = kept();
+    const links = document.querySelectorAll(".bd-sidebar-primary a.reference.internal, .chapter-pages a.reference");
+    for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (links))
+      link.classList.toggle("page-read", pages.get(nameOf(link.href))?.share >= READ);
+  }
+
+  // ---- On the front page
+
+  function lead() {
+    const place = document.querySelector(".continue-reading");
+    const [last] = [...kept()].sort(([, one], [, other]) => (one.at < other.at ? 1 : -1));
+    if (!place || !last) return;
+    const [page, entry] = last;
+    const done = entry.share >= READ && entry.next;
+    const link = document.createElement("a");
+    link.href = done ? addressOf(entry.next, "") : addressOf(page, /^[\w.-]+$/.test(entry.anchor) ? entry.anchor : "");
+    link.textContent = done ? entry.nextTitle : [entry.title, entry.section].filter(Boolean).join(": ");
+    const told = done ? `, behind ${entry.title}` : `, ${Math.round(100 * entry.share)}% read`;
+    place.replaceChildren("Go on reading: ", link, told);
+  }
+
+  addEventListener("pageshow", (event) => {
+    if (!event.persisted) return; // back from another page: what was read there
+    mark();
+    lead();
+  });
+})();

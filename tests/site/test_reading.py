@@ -1,0 +1,119 @@
+"""Where a reader is: the bar of a page, the ticks of the pages that are read, and the way back from the front page."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.browser
+PAGE = "book/attention/masks"
+NEXT = "book/attention/a-translator-you-can-look-into"
+KEPT = "() => JSON.parse(localStorage['transformers-tested'] ?? '{\"sections\": {}}').sections.reading ?? {}"
+SHARE = "() => new DOMMatrix(getComputedStyle(document.querySelector('.reading-bar')).transform).a"
+
+
+@pytest.fixture
+def open_page(page, server):
+    """Open a page of the site with a store that holds nothing but these readings."""
+
+    def go(name, reading=None):
+        page.goto(f"{server}/book/index.html")
+        kept = {"version": 1, "sections": {"reading": reading}} if reading else None
+        page.evaluate(
+            "(kept) => { localStorage.clear(); if (kept) localStorage['transformers-tested'] = kept; }",
+            json.dumps(kept) if kept else None,
+        )
+        page.goto(f"{server}/{name}.html")
+        return page
+
+    yield go
+    page.evaluate("() => localStorage.clear()")
+
+
+def entry(share, at="2026-01-01T00:00:00.000Z", **more):
+    places = {"title": "Masks", "anchor": "", "section": "", "next": "", "nextTitle": ""}
+    return {"at": at, "share": share, **places, **more}
+
+
+def scroll_to(page, share):
+    page.evaluate(
+        """async (share) => {
+          const { height } = document.querySelector(".bd-article").getBoundingClientRect();
+          scrollTo({ top: share * height, behavior: "instant" });
+        }""",
+        share,
+    )
+
+
+def test_a_page_keeps_how_far_it_was_read_and_the_section(open_page):
+    page = open_page(PAGE)
+    before = page.evaluate(SHARE)
+    assert page.evaluate(KEPT) == {}
+    scroll_to(page, 0.5)
+    page.wait_for_function(f"() => '{PAGE}' in ({KEPT})()")
+    kept = page.evaluate(KEPT)[PAGE]
+    assert before < 0.4 < kept["share"] < 0.9
+    assert page.evaluate(SHARE) == pytest.approx(kept["share"], abs=0.01)
+    assert kept["section"] == page.inner_text(f"section#{kept['anchor']} > h2").rstrip("#").strip()
+    assert (kept["title"], kept["next"]) == ("Masks", NEXT)
+    scroll_to(page, 0)
+    page.wait_for_function(f"() => ({KEPT})()['{PAGE}'].section !== {json.dumps(kept['section'])}")
+    assert page.evaluate(KEPT)[PAGE]["share"] == kept["share"], "what was read stays read"
+    assert page.evaluate(SHARE) == pytest.approx(before, abs=0.01)
+
+
+def test_the_front_page_leads_to_where_one_stopped_and_behind_a_page_that_is_read(open_page, server):
+    page = open_page(PAGE)
+    scroll_to(page, 0.5)
+    page.wait_for_function(f"() => '{PAGE}' in ({KEPT})()")
+    kept = page.evaluate(KEPT)[PAGE]
+    page.goto(f"{server}/book/index.html")
+    place = page.locator(".continue-reading")
+    assert place.inner_text() == f"Go on reading: Masks: {kept['section']}, {kept['share']:.0%} read"
+    place.locator("a").click()
+    page.wait_for_url(f"{server}/{PAGE}.html#{kept['anchor']}")
+    scroll_to(page, 1)
+    page.wait_for_function(f"() => ({KEPT})()['{PAGE}'].share > 0.9")
+    page.goto(f"{server}/book/index.html")
+    title = "A translator that you can look into"
+    assert place.inner_text() == f"Go on reading: {title}, behind Masks"
+    assert place.locator("a").get_attribute("href") == f"{server}/{NEXT}.html"
+
+
+def test_pages_that_are_read_have_a_tick_in_the_lists(open_page):
+    page = open_page("book/attention/index", {PAGE: entry(0.95), "book/attention/questions": entry(0.5)})
+    marked = page.eval_on_selector_all(
+        "a.page-read", "links => [...new Set(links.map((a) => a.href.split('/').pop()))]"
+    )
+    assert marked == ["masks.html"]
+    assert page.locator(".chapter-pages a.page-read").count() == 1
+    assert page.locator(".bd-sidebar-primary a.page-read").count() == 1
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {PAGE: entry(0.5, at="yesterday")},
+        {PAGE: entry("most")},
+        {PAGE: entry(0.5, title=3)},
+        {PAGE: entry(0.95, next="javascript:alert(1)//")},
+        {"../../../etc": entry(0.5)},
+    ],
+    ids=["date", "share", "title", "next", "name"],
+)
+def test_what_no_page_wrote_is_passed_over(open_page, damaged):
+    page = open_page("book/index", damaged)
+    assert page.inner_text(".continue-reading").startswith("Your browser keeps your place")
+
+
+def test_words_from_a_file_are_shown_as_words_and_a_strange_anchor_is_left_out(open_page, server):
+    page = open_page("book/index", {PAGE: entry(0.5, title="<img src=x>", anchor='"><b>', section="A & B")})
+    assert page.inner_text(".continue-reading a") == "<img src=x>: A & B"
+    assert page.get_attribute(".continue-reading a", "href") == f"{server}/{PAGE}.html"
+
+
+def test_the_line_of_the_front_page_has_its_room_before(open_page):
+    page = open_page("book/index", {PAGE: entry(0.5, section="What a mask does")})
+    with_place = page.evaluate("() => document.querySelector('.front').getBoundingClientRect().top")
+    page.evaluate("() => localStorage.clear()")
+    page.reload()
+    assert page.evaluate("() => document.querySelector('.front').getBoundingClientRect().top") == with_place
