@@ -81,7 +81,7 @@ def _link(page: pages.Page) -> str:
 
 
 def lead_past(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
-    """Let *next* and *previous* pass over what may be left out, from a chapter's last core page and from its first page."""
+    """Let *next* on a chapter's last core page, and *previous* on its first page, pass over what may be left out."""
     listed = [str(Path(name).with_suffix("")) for name in toc.files(Path(app.srcdir))]
     if pagename not in listed:
         return
