@@ -198,7 +198,7 @@ const searchEngine = (() => {
           instead.push([word, other]);
         } else missing.push(word);
       }
-      if (!words.length) return { results: [], instead, missing };
+      if (!words.length) return { results: [], count: 0, instead, missing };
       const wishes = Object.keys(WISHES).filter((kind) => WISHES[kind].some((word) => words.includes(stem(word))));
       const wishing = new Set(wishes.flatMap((kind) => WISHES[kind].map(stem)));
       const strong = words.some((word) => !wishing.has(word) && !WEAK.has(word));
@@ -233,7 +233,7 @@ const searchEngine = (() => {
         const also = names.length ? marked(names.join(", "), isHit) : [];
         return { kind, title, address, where, score, heading: marked(title, isHit), names: also, text };
       });
-      return { results, instead, missing };
+      return { results, count: ranked.length, instead, missing };
     }
     return Object.freeze({ search, places });
   }

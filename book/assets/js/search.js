@@ -128,7 +128,7 @@ const bookSearch = (() => {
       return undefined;
     }
 
-    function draw(mine, results, { instead = [], missing = [] } = {}) {
+    function draw(mine, results, { count = 0, instead = [], missing = [] } = {}) {
       drawn = mine;
       options = results.map(option);
       list.replaceChildren(...options);
@@ -141,7 +141,8 @@ const bookSearch = (() => {
       const notes = [];
       if (input.value.trim() && !options.length)
         notes.push("Nothing found. Try fewer or other words, or one of these.");
-      else if (options.length) notes.push(options.length === 1 ? "1 place" : `${options.length} places`);
+      else if (options.length < count) notes.push(`the best ${options.length} of ${count} places`);
+      else if (options.length) notes.push(count === 1 ? "1 place" : `${count} places`);
       for (const [word, other] of instead) notes.push(`${quoted(other)} instead of ${quoted(word)}`);
       if (missing.length && options.length) notes.push(`nowhere: ${missing.map(quoted).join(", ")}`);
       said.textContent = notes.join(" · ");
