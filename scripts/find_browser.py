@@ -44,6 +44,18 @@ def find() -> str | None:
     return next(installed, None) or next(filter(answers, [playwrights_own()]), None)
 
 
+def firefox() -> str:
+    """Return the path of Firefox.
+
+    Raises:
+        Refusal: there is none.
+    """
+    path = next(filter(None, map(shutil.which, ("firefox", "firefox-esr"))), None)
+    if path is None:
+        raise Refusal("no Firefox for the tests: install it; on Debian, `apt-get install firefox-esr`.")
+    return path
+
+
 def ways() -> list[list[str]]:
     """List the ways to install one here, each a command, better ones first."""
     root = os.geteuid() == 0

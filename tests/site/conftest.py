@@ -1,7 +1,7 @@
 """The built site, a server for it, and a browser that may talk to nobody else.
 
-Environment: ``CHROME_PATH`` names the browser, ``BROWSER=none`` leaves the browser tests out and says so,
-``BOOK_SITE`` names a built site other than ``_build/html``.
+Environment: ``CHROME_PATH`` names the browser, ``FIREFOX=yes`` takes Firefox in its place, ``BROWSER=none`` leaves the
+browser tests out and says so, ``BOOK_SITE`` names a built site other than ``_build/html``.
 """
 
 import functools
@@ -18,6 +18,7 @@ import pytest
 from companion.book import weights
 from companion.book.site import explorers as static_explorers
 from scripts import build_site, find_browser
+from tests.site import firefox
 from tests.site.browser import AT_REST, TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +26,7 @@ SITE = Path(os.environ.get("BOOK_SITE", ROOT / "_build" / "html"))
 THEMES = ("light", "dark")
 WIDTHS = {1440: 900, 390: 844}
 NO_BROWSER = os.environ.get("BROWSER") == "none"
+FIREFOX = os.environ.get("FIREFOX") == "yes"
 # A browser that asks nobody for anything, no updates, suggestions or reports, and finds no other host.
 QUIET = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
@@ -128,17 +130,20 @@ def browser_path() -> str:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[object]:
-    """One Chromium for all tests."""
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """One Chromium, or one Firefox, for all tests."""
     from playwright.sync_api import sync_playwright
 
     root = hasattr(os, "geteuid") and os.geteuid() == 0
-    flags = [*QUIET, "--no-sandbox"] if root else QUIET
-    path = browser_path()
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=flags)
-        yield chromium
-        chromium.close()
+        if FIREFOX:
+            path = firefox.wrapper(tmp_path_factory.mktemp("firefox"), find_browser.firefox())
+            launched = playwright.firefox.launch(channel="moz-firefox", executable_path=path)
+        else:
+            flags = [*QUIET, "--no-sandbox"] if root else QUIET
+            launched = playwright.chromium.launch(executable_path=browser_path(), args=flags)
+        yield launched
+        launched.close()
 
 
 class Watch:
