@@ -25,8 +25,8 @@ const tokens_a_pass = (rate, guesses) => sum(range(guesses + 1).map((k) => rate 
 function render({ model, el }) {
   const view = open_view(model, el);
   const tokens = view.get("tokens");
-  const names = Object.keys(view.get("drafts"));
-  const drafts = Object.values(view.get("drafts"));
+  const names = view.get("names");
+  const drafts = view.get("drafts");
   const target = view.get("target");
   const now = () => accept(target, drafts[view.get("draft")], view.get("mix"));
 
@@ -93,11 +93,8 @@ function render({ model, el }) {
   });
 
   function token_words({ rows }, j) {
-    const [q, p, accepted, residual, redrawn, total] = rows.map((row) => num(row[j], 3));
-    return (
-      `“${tokens[j]}”: draft ${q}, target ${p}; accepted ${accepted} + redrawn ${redrawn} = ${total}. ` +
-      `In the residual distribution it has ${residual}. `
-    );
+    const [q, p, accepted, , redrawn, total] = rows.map((row) => num(row[j], 3));
+    return `“${tokens[j]}”: draft ${q}, target ${p}; accepted ${accepted} + redrawn ${redrawn} = ${total}. `;
   }
   const row_words = ({ rows }, i) => `All tokens together, ${ROWS[i]}: ${num(sum(rows[i]), 3)}. `;
 
@@ -171,7 +168,7 @@ function render({ model, el }) {
         ? menu(view, { name: "draft", label: "the draft", options: names.map((name, k) => [k, name]) })
         : null,
       slider(view, {
-        ...{ name: "mix", label: "moved to the target", min: 0, max: 10 },
+        ...{ name: "mix", label: "target mixed in", min: 0, max: 10 },
         text: (v) => `${10 * v}%`,
       }),
       slider(view, { name: "guesses", label: "guesses a pass", min: 1, max: 8 }),

@@ -34,6 +34,7 @@ class AcceptanceRule(Explorer):
 
     tokens = Words(fixed=True)
     target = Numbers(fixed=True)
+    names = Words(fixed=True)  # beside the numbers: what a notebook keeps of a dict has another order
     drafts = Numbers(fixed=True)
     draft = Whole(0, 0, lambda explorer: len(explorer.drafts) - 1, help="which of the drafts")
     mix = Whole(0, 0, TENTHS, help="how many tenths of the way the draft has moved to the target")
@@ -43,8 +44,8 @@ class AcceptanceRule(Explorer):
     def __init__(
         self,
         tokens: Sequence[str] = ("my", "the", "a", "your", "no"),
-        target: Sequence[float] = (0.40, 0.30, 0.15, 0.10, 0.05),
-        drafts: Mapping[str, Sequence[float]] = DRAFTS,
+        target: Sequence[float | int] = (0.40, 0.30, 0.15, 0.10, 0.05),
+        drafts: Mapping[str, Sequence[float | int]] = DRAFTS,
         **traits: object,
     ) -> None:
         if not 2 <= len(tokens) <= 5 or not 1 <= len(drafts) <= 6:
@@ -60,7 +61,7 @@ class AcceptanceRule(Explorer):
                     f"{name} has a probability for each of {len(tokens)} tokens, in whole per cent that sum to 100: "
                     f"got {[*row]}. Round them to two decimals."
                 )
-        super().__init__(tokens=tokens, target=target, drafts=drafts, **traits)
+        super().__init__(tokens=tokens, target=target, names=[*drafts], drafts=[*drafts.values()], **traits)
 
     def rows(self) -> Float[Tensor, "6 tokens"]:
         r"""Compute what the figure shows now.
@@ -71,7 +72,7 @@ class AcceptanceRule(Explorer):
             Where nothing is refused, the residual is all 0.
         """
         target = torch.tensor(self.target, dtype=torch.float64)
-        draft = torch.tensor([*self.drafts.values()][self.draft], dtype=torch.float64)
+        draft = torch.tensor(self.drafts[self.draft], dtype=torch.float64)
         q = draft + self.mix / TENTHS * (target - draft)
         accepted = torch.minimum(target, q)
         refused = 1 - accepted.sum()

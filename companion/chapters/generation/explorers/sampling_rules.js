@@ -60,8 +60,8 @@ function render({ model, el }) {
   const characters = (n) => `${n} ${n === 1 ? "character" : "characters"}`;
 
   // One bar a character, before and after, and one for all that have none of their own.
-  const pitch = (WIDE - 34) / (SHOWN + 1);
-  const x = (j) => 28 + j * pitch + (j === SHOWN ? 6 : 0);
+  const pitch = (WIDE - 40) / (SHOWN + 1);
+  const x = (j) => 28 + j * pitch + (j === SHOWN ? 12 : 0);
   const y = (part) => 8 + (1 - part) * (HIGH - 46);
   const word = (at, height, words, anchor = "middle") =>
     h("text", { x: at, y: height, "text-anchor": anchor, "aria-hidden": "true" }, words);
@@ -194,7 +194,7 @@ function render({ model, el }) {
       ]),
     });
     const counts = range(beginnings.length).map((prompt) => `${named(prompt)}\u00a0${now(prompt).stages[4].left}`);
-    lead.textContent = `characters left after each beginning: ${counts.join(", ")}`;
+    lead.textContent = `characters left: ${counts.join(", ")}`;
     Object.assign(view.root.dataset, { order: order.join(" "), drawn: last.p.map((p) => p.toFixed(7)).join(" ") });
     explain();
   }
@@ -236,7 +236,7 @@ function render({ model, el }) {
       h(
         "div",
         { class: "ex-panel" },
-        h("p", { class: "ex-caption" }, "probability of the next character, most probable first"),
+        h("p", { class: "ex-caption" }, "probability of the next character"),
         plot,
         legend,
       ),
