@@ -16,9 +16,10 @@ from torch import Tensor
 
 from companion.practice import errors
 from companion.practice.budget import NO_BUDGET, NO_COST, Cost, CostMeter, over_budget, usage
-from companion.practice.compare import TOLERANCE, difference, not_zero
+from companion.practice.compare import FLOAT32_GUESS, TOLERANCE, difference, not_zero
 from companion.practice.definition import Case, Exercise, Mistake
 from companion.practice.forbidden import CallWatcher
+from companion.practice.sight import Sight
 from companion.practice.trial import Changed, Refusal, Unanswered, same
 from companion.practice.unchanged import is_unchanged
 
@@ -98,7 +99,7 @@ def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outco
     mine: list[Outcome] = []
     for number, (case, want) in enumerate(zip(cases, wants, strict=True), start=1):
         outcome = _run(exercise, function, case)
-        if number == 1 and _is_stub(outcome, function):
+        if number == 1 and _is_stub(outcome):
             raise NotAnswered(_forgotten_return(outcome, function))
         mine.append(outcome)
         problem = _problem(exercise, outcome, want)
@@ -111,15 +112,53 @@ def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outco
             why = why or errors.explain(outcome.error)
             problem = errors.format_error(outcome.error, function)
             errors.trim_traceback(outcome.error, function)
-        lines = [
-            f"{exercise.title}: not right yet.",
-            _wrap(f"Case {number} of {len(cases)}: {exercise.describe(case)}."),
-            problem if outcome.error else _wrap(problem),
-            *([_wrap(why)] if why else []),
-            f'hint("{exercise.name}") helps; inputs("{exercise.name}", {number}) gives the arguments.',
-        ]
-        raise WrongAnswer("\n".join(lines), exercise.name, number, name) from outcome.error
+        else:
+            problem = _wrap(problem.removesuffix(FLOAT32_GUESS) if name else problem)
+        raise _refusal(exercise, cases, number, problem, why, name) from outcome.error
+    _check_calls_are_apart(exercise, function, cases, wants, mine)
     return mine
+
+
+def _refusal(
+    exercise: Exercise,
+    cases: Sequence[Case],
+    number: int,
+    problem: str,
+    why: str | None = None,
+    name: str | None = None,
+) -> WrongAnswer:
+    lines = [
+        f"{exercise.title}: not right yet.",
+        _wrap(f"Case {number} of {len(cases)}: {exercise.describe(cases[number - 1])}."),
+        problem,
+        *([_wrap(why)] if why else []),
+        f'hint("{exercise.name}") helps; inputs("{exercise.name}", {number}) gives the arguments.',
+    ]
+    return WrongAnswer("\n".join(lines), exercise.name, number, name)
+
+
+def _check_calls_are_apart(
+    exercise: Exercise,
+    function: Callable[..., object],
+    cases: Sequence[Case],
+    wants: Sequence[object],
+    mine: Sequence[Outcome],
+) -> None:
+    """Run the first case once more, after all others, and see that no call changed what an earlier one returned."""
+    __tracebackhide__ = True
+    if _problem(exercise, _run(exercise, function, cases[0]), wants[0]) is not None:
+        text = (
+            "This case was right at first. Run once more, after the others, it was not: your function keeps something "
+            "from one call to the next. Let each call depend on its arguments alone."
+        )
+        raise _refusal(exercise, cases, 1, _wrap(text))
+    for number, pair in enumerate(zip(mine, wants, strict=True), start=1):
+        if _problem(exercise, *pair) is not None:
+            text = (
+                "Your result was right, and a later call changed it: your function hands out memory into which it "
+                "writes again. Make a new tensor in each call."
+            )
+            raise _refusal(exercise, cases, number, _wrap(text))
 
 
 def cost_summary(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
@@ -211,11 +250,14 @@ def _storable(value: object) -> bool:
 def _run(exercise: Exercise, function: Callable[..., object], case: Case) -> Outcome:
     arguments = copy.deepcopy(case.arguments)
     allowed, meter, watcher = exercise.allowed(case), CostMeter(), CallWatcher(exercise.forbidden)
+    limited, sight = allowed != NO_BUDGET, Sight(arguments)
     try:
         with contextlib.ExitStack() as stack:
+            if exercise.forbidden or limited:
+                stack.enter_context(sight)
             if exercise.forbidden:
                 stack.enter_context(watcher)
-            if allowed != NO_BUDGET:
+            if limited:
                 stack.enter_context(meter)
             value = exercise.results(function, arguments)
     except Unanswered as stub:
@@ -229,7 +271,10 @@ def _run(exercise: Exercise, function: Callable[..., object], case: Case) -> Out
     for name, before, after in zip(exercise.parameters, case.arguments, arguments, strict=True):
         if not same(before, after):
             return Outcome(value=value, changed=name)
-    return Outcome(value=value, cost=meter.cost, excess=watcher.complaint or over_budget(meter.cost, allowed))
+    excess = watcher.complaint or over_budget(meter.cost, allowed)
+    if not excess and (exercise.forbidden or limited):
+        excess = sight.complaint(value, limited=limited)
+    return Outcome(value=value, cost=meter.cost, excess=excess)
 
 
 def _problem(exercise: Exercise, outcome: Outcome, want: object) -> str | None:
@@ -241,8 +286,8 @@ def _problem(exercise: Exercise, outcome: Outcome, want: object) -> str | None:
     if outcome.changed is not None:
         return (
             f"Your code changed its argument `{outcome.changed}` in place, and the caller still needs it. "
-            "Operations that end in an underscore, +=, *= and assignments to x[...] write into the tensor: "
-            "work on a new tensor or on a .clone()."
+            "Operations that end in an underscore, +=, *= and assignments to x[...] write into a tensor, `append`, "
+            "`pop` and `sort` into a list: work on a new one or on a copy, `.clone()` of a tensor or `list(...)`."
         )
     found = difference(outcome.value, want, exercise.tolerance, exercise.returns)
     if found is None and exercise.exact_zeros:
@@ -250,10 +295,9 @@ def _problem(exercise: Exercise, outcome: Outcome, want: object) -> str | None:
     return f"What differs: {found}" if found else outcome.excess
 
 
-def _is_stub(outcome: Outcome, function: Callable[..., object]) -> bool:
+def _is_stub(outcome: Outcome) -> bool:
     if isinstance(outcome.error, NotImplementedError):  # torch raises it too, for a dtype that an operation lacks
-        code = getattr(function, "__code__", None)
-        return code is None or "NotImplementedError" in code.co_names
+        return errors.is_raised_by_name(outcome.error)
     returned = outcome.error is None and outcome.refusal is None
     return returned and (outcome.value is None or outcome.value is Ellipsis)
 

@@ -17,6 +17,11 @@ only, carry a rounding of 1e-10 into the exponent, hence 1e-8. The mildest of th
 1e-3. The tests measure both sides.
 """
 
+FLOAT32_GUESS = (
+    " So small a difference may come from a small number that was added, or from rounding in float32: is there such a "
+    "number, or is a step of yours in float32?"
+)
+
 
 def difference(
     got: object,
@@ -129,7 +134,7 @@ def _of_numbers(got: Tensor, want: Tensor, tolerance: Mapping[torch.dtype, float
     where = f" at {list(index)}, where yours is {got[index].item():.4g}" if want.ndim else ""
     found = f"the largest difference is {gap.max().item():.4g}{where}; {_count(gap > allowed)} differ."
     if want.dtype == torch.float64 and gap.max() <= TOLERANCE[torch.float32] * max(1.0, largest):
-        return found + " So small a difference may come from rounding in float32: is a step of yours in float32?"
+        return found + FLOAT32_GUESS
     return found + _factor(got, want, allowed)
 
 

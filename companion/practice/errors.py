@@ -168,6 +168,12 @@ def trim_traceback(error: Exception, function: Callable[..., object]) -> None:
         error.__traceback__ = kept
 
 
+def is_raised_by_name(error: Exception) -> bool:
+    """Whether code outside torch raised this error itself, as ``raise NotImplementedError`` does in a stub."""
+    last = _steps(error)[-1]
+    return type(error).__name__ in last.tb_frame.f_code.co_names and _module(last).partition(".")[0] != "torch"
+
+
 def _own_steps(error: Exception, function: Callable[..., object]) -> list[TracebackType]:
     """List the steps of a traceback in the namespace of the function: a notebook, with all its cells, is one."""
     steps = _steps(error)[1:]  # the first is the call by the checker

@@ -1,9 +1,13 @@
 """Limits on what an answer may cost: counted, compared with what is allowed, and told."""
 
+import dataclasses
 import re
+import threading
 
+import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from companion.practice import budget, check_exercise, exercises
 from companion.practice.budget import Budget, Cost, CostMeter
@@ -140,6 +144,52 @@ def test_a_wrong_answer_is_told_what_is_wrong_before_what_it_costs():
     text = one_line(refused(limited(work=1), lambda x: x / 2))
     assert "You halved." in text
     assert "cost" not in text
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x: torch.from_numpy(2 * x.numpy()),
+        lambda x: torch.tensor(2 * x.numpy()),
+        lambda x: torch.tensor(2 * np.asarray(x)),
+        lambda x: torch.from_numpy(np.asarray(x)) * 2,
+        lambda x: torch.from_numpy(2 * np.from_dlpack(x)).clone(),
+    ],
+)
+def test_numpy_is_refused_where_costs_are_limited(compute):
+    """Its arrays are not counted, so that an answer could hold all it wants in them."""
+    error = refused(limited(work=1000, held=1000), compute)
+    assert error.case == 3
+    assert "your code computes in NumPy, and the check counts memory and work in torch only" in one_line(error)
+    assert check(toy(), compute) == 3
+
+
+def in_a_thread(x):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(2 * x))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+def unwatched(x):
+    with _disable_current_modes():
+        return 2 * x
+
+
+@pytest.mark.parametrize("compute", [in_a_thread, unwatched])
+def test_a_result_from_out_of_sight_is_refused_where_costs_are_limited(compute):
+    error = refused(limited(held=1000), compute)
+    assert error.case == 3
+    assert "they were computed where the check cannot follow" in one_line(error)
+    assert check(toy(), compute) == 3
+
+
+def test_arguments_and_views_of_them_are_in_sight():
+    doubled = limited(work=1000)
+    same = dataclasses.replace(doubled, reference=lambda x: x, mistakes=toy().mistakes)
+    for answer in (lambda x: x, lambda x: x.view(1, -1)[0], lambda x: x.detach()):
+        assert check(same, answer) == 3
 
 
 def test_a_right_answer_with_limits_prints_its_bill(capsys):

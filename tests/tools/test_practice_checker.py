@@ -1,11 +1,12 @@
 """The engine of the exercises, on a toy: the answer is twice the argument."""
 
+import functools
 import re
 
 import pytest
 import torch
 
-from companion.practice.checker import WrongAnswer, check
+from companion.practice.checker import NotAnswered, WrongAnswer, check
 from companion.practice.definition import Mistake
 from tests.tools.practice import BY_NAME, TOY_CASES, one_line, refused, toy
 
@@ -91,6 +92,77 @@ def test_arguments_reach_each_call_fresh():
     refused(exercise, lambda x: x.zero_())
     assert TOY_CASES[0].tolist() == [1.0, 2.0]
     assert check(exercise, exercise.reference) == 3
+
+
+def test_a_list_changed_in_place_is_told_how_a_list_is_copied():
+    def mine(reads, pairs):
+        found = BY_NAME["layers-needed"].reference(reads, pairs)
+        pairs.clear()
+        return found
+
+    text = one_line(refused(BY_NAME["layers-needed"], mine))
+    assert "changed its argument `pairs` in place" in text
+    assert "`append`, `pop` and `sort` into a list: work on a new one or on a copy" in text
+
+
+def test_what_is_kept_from_one_call_to_the_next_is_refused():
+    """A state that lives on, by the size of what came in, shows when a case is run twice."""
+    kept = {}
+
+    def mine(x):
+        kept[x.shape] = kept.get(x.shape, 0.0) + 2 * x
+        return kept[x.shape].clone()
+
+    error = refused(toy(), mine)
+    assert (error.case, error.mistake) == (1, None)
+    assert "Run once more, after the others, it was not: your function keeps something" in one_line(error)
+    assert "Case 1 of 3: x (2,), float32." in one_line(error)
+
+
+def test_a_result_that_a_later_call_writes_into_is_refused():
+    memory = torch.empty(6)
+
+    def mine(x):
+        return memory[: x.numel()].view(x.shape).copy_(2 * x)
+
+    error = refused(toy(), mine)
+    assert (error.case, error.mistake) == (2, None)
+    assert "Your result was right, and a later call changed it" in one_line(error)
+
+
+def test_a_result_that_is_kept_and_stays_right_is_fine():
+    exercise = BY_NAME["causal-mask"]
+    assert check(exercise, functools.cache(exercise.reference)) == len(exercise.cases())
+
+
+class Doubles:
+    """An answer that is an object, with what it does when it is called."""
+
+    def __init__(self, body):
+        self.body = body
+
+    def __call__(self, x):
+        return self.body(x)
+
+
+def not_yet(x):
+    raise NotImplementedError
+
+
+def truth_values(x):
+    return (x > 0).expand(2, 2) @ (x > 0).expand(2, 2)
+
+
+@pytest.mark.parametrize("dress", [lambda body: body, Doubles, functools.partial])
+def test_what_torch_cannot_do_is_an_error_and_no_stub(dress):
+    """Torch raises NotImplementedError too, for a dtype that an operation lacks."""
+    assert "not implemented for 'Bool'" in one_line(refused(toy(), dress(truth_values)))
+    with pytest.raises(NotAnswered):
+        check(toy(), dress(not_yet))
+
+
+def test_a_module_without_a_forward_pass_is_told_so():
+    assert "missing the required" in one_line(refused(toy(), torch.nn.Module()))
 
 
 def test_a_tensor_with_a_gradient_is_accepted():

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from companion.practice.compare import difference
+from companion.practice.definition import Case, Mistake
 from tests.tools.practice import BY_NAME, one_line, refused, toy
 
 
@@ -45,6 +46,19 @@ def test_a_root_in_float32_is_told_from_a_wrong_answer(name):
     assert question in difference(want + 1e-7, want)
     assert question not in difference(want + 1e-3, want)
     assert question not in difference(want.float() + 1e-3, want.float())
+
+
+def test_a_named_mistake_leaves_no_question_open():
+    """The guess at float32 is for a difference that nothing explains."""
+    nearly = Mistake("nearly", lambda x: 2 * x + 1e-7, "You added a little.")
+    exercise = toy(nearly, cases=lambda: [Case((torch.full((n,), 1.0 + n, dtype=torch.float64),)) for n in (2, 3, 5)])
+    text = one_line(refused(exercise, lambda x: x + x + 1e-7))
+    assert "the largest difference is 1e-07" in text
+    assert "You added a little." in text
+    assert "float32?" not in text
+    assert "a small number that was added, or from rounding in float32" in one_line(
+        refused(exercise, lambda x: 2 * x - 1e-7)
+    )
 
 
 def test_a_factor_that_rounds_to_one_is_not_said():

@@ -1,13 +1,17 @@
 """Calls that an exercise forbids are seen in whatever way they are written, and zeros can be asked for exactly."""
 
 import re
+import threading
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.autograd import forward_ad
+from torch.utils._python_dispatch import _disable_current_modes
 
+from companion.practice.checker import check
 from tests.tools.practice import BY_NAME, one_line, refused
 
 
@@ -49,6 +53,34 @@ def test_a_forbidden_softmax_is_refused_and_named(function):
     assert error.case == 1
     assert "and the exercise forbids that" in one_line(error)
     assert re.search(r"calls `\w*(softmax|attention)\w*` of torch", one_line(error))
+
+
+def in_a_thread(scores):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(scores.softmax(-1).nan_to_num(0.0)))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+def unwatched(scores):
+    with _disable_current_modes():
+        return scores.softmax(-1).nan_to_num(0.0)
+
+
+@pytest.mark.parametrize("function", [in_a_thread, unwatched])
+def test_a_result_from_out_of_sight_is_refused_where_calls_are_forbidden(function):
+    assert "computed where the check cannot follow" in one_line(refused(BY_NAME["softmax-stable"], function))
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # a row of -inf
+def test_numpy_is_allowed_where_nothing_but_a_call_is_forbidden():
+    def mine(scores):
+        powers = np.exp(scores.numpy() - scores.numpy().max(-1, keepdims=True))
+        return torch.from_numpy(np.nan_to_num(powers / powers.sum(-1, keepdims=True)))
+
+    exercise = BY_NAME["softmax-stable"]
+    assert check(exercise, mine) == len(exercise.cases())
 
 
 def output_of(query, key, value):
