@@ -54,6 +54,11 @@ LEAST_TIME = Exercise(
             "You took the smaller of the two times. Neither can be beaten, so the larger one is the bound.",
         ),
         Mistake(
+            "tie-to-memory",
+            Edit("memory > arithmetic", "memory >= arithmetic", of=_told),
+            "Where both take equally long the answer is arithmetic.",
+        ),
+        Mistake(
             "multiply-adds",
             lambda r, d, c, size, peak, bandwidth: _told(r * d * c / peak, size * (r * d + d * c + r * c) / bandwidth),
             "A multiplication and an addition are 2 FLOPs.",
