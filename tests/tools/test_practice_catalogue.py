@@ -29,7 +29,7 @@ README = Path(book.__file__).with_name("README.md")
 def test_a_right_answer_is_reported_and_recorded(capsys, fresh):
     check_exercise("scaled-scores", ALTERNATIVES["scaled-scores"][0])
     out = capsys.readouterr().out
-    assert out.startswith("Compute the scaled scores: correct (10 cases).\nTested: sizes that all differ, up to three")
+    assert out.startswith("Compute the scaled scores: correct (11 cases).\nTested: sizes that all differ and")
     assert fresh.state("scaled-scores") == "solved"
 
 
@@ -104,9 +104,9 @@ def test_inputs_give_the_case_and_a_copy_of_it():
     assert inputs("scaled-scores", 6)[0].abs().sum() > 0
 
 
-@pytest.mark.parametrize("case", [0, 11, -1])
+@pytest.mark.parametrize("case", [0, 12, -1])
 def test_inputs_refuse_a_case_that_is_not_there(case):
-    with pytest.raises(ValueError, match=rf"'scaled-scores' has the cases 1 to 10: got {case}"):
+    with pytest.raises(ValueError, match=rf"'scaled-scores' has the cases 1 to 11: got {case}"):
         inputs("scaled-scores", case)
 
 

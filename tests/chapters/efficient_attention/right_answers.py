@@ -9,9 +9,26 @@ from companion.efficient.tiled import tiled_attention
 from companion.efficient.window import window_attention
 
 
-def tiled_by_queries(query, key, value, block):
-    rows = [F.softmax(q @ key.mT * key.shape[1] ** -0.5, -1) @ value for q in query.split(1)]
-    return torch.cat(rows)
+def tiled_twice(query, key, value, block):
+    """Go through the keys once for the logarithm of each row's sum, and once more for the weights."""
+    query, tiles = query * key.shape[1] ** -0.5, list(zip(key.split(block), value.split(block), strict=True))
+    total = query.new_full((len(query),), -torch.inf)
+    for k, _ in tiles:
+        total = total.logaddexp((query @ k.mT).logsumexp(1))
+    return sum((query @ k.mT - total[:, None]).exp() @ v for k, v in tiles)
+
+
+def tiled_in_place(query, key, value, block):
+    """Keep the largest score, the sum and the output of each query, with the sum as a last column."""
+    top = query.new_full((len(query), 1), -torch.inf)
+    both = query.new_zeros(len(query), value.shape[1] + 1)
+    for start in range(0, len(key), block):
+        k, v = key[start : start + block], F.pad(value[start : start + block], (0, 1), value=1.0)
+        scores = (query @ k.T).mul_(query.shape[1] ** -0.5)
+        new = top.maximum(scores.amax(1, keepdim=True))
+        both.mul_((top - new).exp_()).add_(scores.sub_(new).exp_() @ v)
+        top = new
+    return both[:, :-1] / both[:, -1:]
 
 
 def window_by_distances(query, key, value, size):
@@ -35,7 +52,7 @@ def window_by_queries(query, key, value, size):
 
 
 ALTERNATIVES = {
-    "tiled-attention": [tiled_by_queries, lambda q, k, v, block: tiled_attention(q, k, v, block=block)],
+    "tiled-attention": [tiled_twice, tiled_in_place, lambda q, k, v, block: tiled_attention(q, k, v, block=block)],
     "window-attention": [window_by_distances, window_by_queries, window_attention],
 }
 
@@ -44,6 +61,10 @@ def unshifted_tiles(query, key, value, block):
     parts = zip(key.split(block), value.split(block), strict=True)
     powers = [((query @ k.mT / query.shape[1] ** 0.5).exp(), v) for k, v in parts]
     return sum(p @ v for p, v in powers) / sum(p.sum(1, keepdim=True) for p, _ in powers)
+
+
+def query_by_query(query, key, value, block):
+    return torch.cat([F.softmax(q @ key.mT * key.shape[1] ** -0.5, -1) @ value for q in query.split(1)])
 
 
 def one_result_a_block(query, key, value, block):
@@ -74,6 +95,7 @@ def both_sides(query, key, value, size):
 AS_WRITTEN = [
     ("tiled-attention", "no-shift", unshifted_tiles),
     ("tiled-attention", "whole-matrix", one_result_a_block),
+    ("tiled-attention", "whole-matrix", query_by_query),
     ("window-attention", "all-pairs", copied_at_each_position),
     ("window-attention", "both-sides", both_sides),
 ]

@@ -116,6 +116,7 @@ def _backward_cases() -> list[Case]:
         Case(given(2, 4, 4, dtype=F64, eps=1e-3), "as many positions as features"),
         Case(given(2, 3, 5, dtype=F64, eps=1e-5, scale=1e3), "large numbers"),
         Case((draw.normal(1, 2, 3), torch.full((1, 2, 3), 2.0, dtype=F64), draw.normal(3), 0.1), "constant vectors"),
+        Case((draw.normal(1, 2, 3), draw.normal(1, 2, 3) + 1e5, draw.normal(3), 0.1), "means far from 0"),
     ]
 
 
@@ -128,7 +129,8 @@ LAYER_NORM_BACKWARD = Exercise(
     minutes=40,
     reference=_layer_norm_backward,
     cases=_backward_cases,
-    tested="small and large eps, constant vectors, as many positions as features, large gradients, both dtypes",
+    tested="small and large eps, constant vectors, means far from 0, as many positions as features, large gradients, "
+    "both dtypes",
     hints=(
         "One input reaches every output of its position in three ways: directly, through the mean, and through the "
         "standard deviation. Each way gives one term.",
@@ -138,6 +140,15 @@ LAYER_NORM_BACKWARD = Exercise(
         "left by the same root as forward, with eps in it.",
     ),
     mistakes=(
+        Mistake(
+            "difference-of-squares",
+            Edit(
+                "centred.square().mean(dim=-1, keepdim=True)",
+                "x.square().mean(dim=-1, keepdim=True) - x.mean(dim=-1, keepdim=True).square()",
+            ),
+            "You subtracted the square of the mean from the mean of the squares. Far from 0 both are large and nearly "
+            "equal, and their difference keeps few digits. Subtract the mean first and square then.",
+        ),
         Mistake(
             "statistics-constant",
             Edit(" - mean - along", ""),

@@ -43,6 +43,7 @@ def _feed_forward_cases() -> list[Case]:
         Case(given(3, 2, 4, 4, F64), "as wide inside as outside"),
         Case(given(2, 5, 7, 2, F64), "narrower inside"),
         Case(given(2, 3, 5, 11, F64, 1e3), "large numbers"),
+        Case(given(1, 2, 3, 4, F64, 1e6), "numbers near a million"),
     ]
 
 

@@ -35,6 +35,7 @@ def _layer_norm_cases() -> list[Case]:
         Case(given(2, 4, 4, dtype=F64, eps=1e-3), "as many positions as features"),
         Case(given(2, 3, 5, dtype=F64, eps=1e-5, scale=1e3), "large numbers"),
         Case(far, "means far from 0 on both sides"),
+        Case(given(1, 2, 13, dtype=F64, eps=1e-5), "more features"),
     ]
 
 
@@ -47,7 +48,8 @@ LAYER_NORM = Exercise(
     minutes=10,
     reference=_layer_norm,
     cases=_layer_norm_cases,
-    tested="small and large eps, vectors of zeros, means far from 0, as many positions as features, both dtypes",
+    tested="2 to 13 features, as many positions as features, small and large eps, vectors of zeros, means far from 0, "
+    "both dtypes",
     hints=(
         "Each position is treated on its own. Which axis holds the numbers of one position, and how many means does a "
         "tensor of the given shape have?",
@@ -124,6 +126,7 @@ def _rms_cases() -> list[Case]:
         Case(zeros, "vectors of zeros"),
         Case(given(2, 4, 4, dtype=F64, eps=1e-3), "as many positions as features"),
         Case(given(2, 3, 5, dtype=F64, eps=1e-6, scale=1e3), "large numbers"),
+        Case((draw.normal(2, 3, 2, dtype=F32), torch.zeros(2), 0.1), "a gain of 0"),
     ]
 
 
@@ -136,7 +139,7 @@ RMS_NORM = Exercise(
     minutes=5,
     reference=_rms_norm,
     cases=_rms_cases,
-    tested="small and large eps, vectors of zeros, as many positions as features, float32 and float64",
+    tested="small and large eps, vectors of zeros, a gain of 0, as many positions as features, float32 and float64",
     hints=(
         "Read the three letters from right to left: square the numbers, average the squares, take the root. What is "
         "missing here that LayerNorm does first?",
@@ -186,6 +189,17 @@ def _masked_batch_norm(x: Tensor, mask: Tensor, eps: float) -> Tensor:
     return ((x - mean) / (variance + eps).sqrt()).masked_fill(~real, 0.0)
 
 
+def _by_squares_of_selected(x: Tensor, mask: Tensor, eps: float) -> Tensor:
+    real = x[mask[:, 0]]
+    mean = real.mean(dim=0)
+    variance = (real.square().mean(dim=0) - mean.square()).clamp(min=0)
+    return ((x - mean) / (variance + eps).sqrt()).masked_fill(~mask.mT, 0.0)
+
+
+def _moved(by: float, x: Tensor, mask: Tensor, eps: float) -> tuple[Tensor, Tensor, float]:
+    return x + by, mask, eps
+
+
 def _batch_cases() -> list[Case]:
     draw = RandomInputs(23)
 
@@ -195,6 +209,7 @@ def _batch_cases() -> list[Case]:
 
     by_hand = torch.tensor([[[1.0], [5.0]], [[3.0], [7.0]]]), torch.tensor([[[True, True]], [[True, False]]]), 4 / 3
     anywhere = torch.tensor([[[False, True]], [[True, False]]])
+    apart = torch.tensor([[[1.0]], [[3.0]]]), torch.ones(2, 1, 1, dtype=torch.bool), 1.0
     return [
         Case(by_hand, "the example"),
         Case(given([2, 3], 3, 2, F64)),
@@ -206,6 +221,8 @@ def _batch_cases() -> list[Case]:
         Case((torch.tensor([[[9.0], [1.0]], [[3.0], [9.0]]]), anywhere, 1.0), "padding in front"),
         Case((torch.tensor([[[1.0], [3.0], [1e9]]]), torch.tensor([[[True, True, False]]]), 1.0), "a pad of 1e9"),
         Case(given([3, 0], 3, 2, F32), "a sentence of padding only"),
+        Case(apart, "one position each"),
+        Case(_moved(1e5, *given([3, 4], 4, 2, F64, scale=0.2)), "means far from 0"),
     ]
 
 
@@ -218,8 +235,8 @@ MASKED_BATCH_NORM = Exercise(
     minutes=20,
     reference=_masked_batch_norm,
     cases=_batch_cases,
-    tested="batches without padding and with it before, behind and in place of a sentence, small and large eps, both "
-    "dtypes",
+    tested="batches without padding and with it before, behind and in place of a sentence, one position, small and "
+    "large eps, means far from 0, both dtypes",
     hints=(
         "Each feature has one mean for the whole batch. Which positions may contribute to it, and by how many do you "
         "have to divide?",
@@ -229,6 +246,16 @@ MASKED_BATCH_NORM = Exercise(
         "after centring. In the result the padding is zero as well.",
     ),
     mistakes=(
+        Mistake(
+            "difference-of-squares",
+            Edit(
+                "((x - mean).square() * real).sum(dim=over, keepdim=True) / n",
+                "((x * real).square().sum(dim=over, keepdim=True) / n - mean.square()).clamp(min=0)",
+            ),
+            "You subtracted the square of the mean from the mean of the squares. Far from 0 both are large and nearly "
+            "equal, and their difference keeps few digits. Subtract the mean first and square then.",
+            also=(_by_squares_of_selected,),
+        ),
         Mistake(
             "padding-counted",
             (

@@ -31,6 +31,7 @@ def _cases() -> list[Case]:
         Case((by_hand, 3, 3, 9), "one symbol for start and end"),
         Case((torch.eye(5), 0, 4, 6), "a symbol that follows itself"),
         Case((torch.eye(5)[[1, 0, 2, 3, 4]], 0, 4, 6), "the start symbol written again"),
+        Case((torch.eye(3)[[1, 0, 2]], 0, 2, 9), "a circle that is never left"),
     ]
 
 
@@ -43,7 +44,8 @@ GREEDY_DECODE = Exercise(
     minutes=20,
     reference=_greedy,
     cases=_cases,
-    tested="an end at once, no room for it, one symbol for both, symbols written again, negative logits, both dtypes",
+    tested="an end at once, no room for it, one symbol for both, symbols written again, a circle, negative logits, "
+    "both dtypes",
     hints=(
         "Play it with a finger on the table: which row do you read first, and which row after you have written a word?",
         "A loop of at most max_new turns. In each, one row of the table, one argmax, one token more. When is it over "
@@ -67,6 +69,16 @@ GREEDY_DECODE = Exercise(
             "goes-on",
             Edit("        if token == end:\n            break\n", ""),
             "You go on behind the end symbol.",
+        ),
+        Mistake(
+            "stops-at-a-repeat",
+            Edit(
+                "        made.append(token)\n",
+                "        if token in made:\n            break\n        made.append(token)\n",
+            ),
+            "You stop at a token that was written before. A text may repeat itself: only the end symbol ends it, or "
+            "its length.",
+            also=(Edit("token == end:", "token == end or token in made[:-1]:"),),
         ),
         Mistake(
             "drops-end",

@@ -143,6 +143,8 @@ def _layer_cases() -> list[Case]:
     values = torch.stack([torch.zeros(2, 2), torch.zeros(2, 2), torch.eye(2)])
     row, memory = torch.tensor([[[3.0, 1.0]]]), torch.tensor([[[0.0, 5.0]]])
     by_hand = row, memory, torch.zeros(3, 2, 2), values, torch.zeros(2, 3), torch.zeros(3, 2)
+    opposed = torch.stack([100 * torch.eye(2), -100 * torch.eye(2), torch.eye(2)])
+    low = torch.tensor([[[1.0, -1.0], [-300.0, 300.0]]]), memory, opposed, *by_hand[2:3], *by_hand[4:]
     return [
         Case(by_hand, "the example"),
         Case(drawn(1, 2, 3, 4, 5, F64)),
@@ -151,6 +153,7 @@ def _layer_cases() -> list[Case]:
         Case(drawn(3, 4, 4, 5, 11, F64), "source as long as target"),
         Case(drawn(2, 5, 2, 3, 5, F64), "source shorter than target"),
         Case(drawn(2, 5, 7, 3, 2, F64, 1e3), "large numbers"),
+        Case(low, "a low score that is not hidden, and a large one that is"),
     ]
 
 
@@ -163,7 +166,7 @@ DECODER_LAYER = Exercise(
     minutes=35,
     reference=_decoder_layer,
     cases=_layer_cases,
-    tested="one target word, source as long as target, large numbers, float32 and float64",
+    tested="one target word, source as long as target, large numbers, low scores, float32 and float64",
     hints=(
         "Three sub-layers, one after the other. For each write down: queries from, keys and values from, which mask. "
         "What happens to its output is the same three times.",
@@ -194,6 +197,11 @@ DECODER_LAYER = Exercise(
             "cross-first",
             Edit(SELF + CROSS, CROSS + SELF),
             "You read the memory before the target. Self-attention comes first, then cross-attention.",
+        ),
+        Mistake(
+            "memory-normalised",
+            Edit("_attend(x, memory", "_attend(x, _norm(memory)"),
+            "You normalise the memory. It is read as it comes: the encoder has normalised it.",
         ),
         Mistake(
             "memory-not-read",

@@ -38,6 +38,7 @@ def _attention_cases() -> list[Case]:
     seen = draw.mask(1, 7).expand(5, 7).clone()
     million = three(dtype=F64, scale=1e3)
     scores = million[0] @ million[1].mT
+    low = torch.tensor([[1e10]]), torch.tensor([[-1e10], [0.0], [1e10]]), torch.tensor([[3.0], [5.0], [7.0]])
     return [
         Case((*by_hand, None), "the example"),
         Case((draw.normal(3, 5, dtype=F32), draw.normal(7, 5, dtype=F32), draw.normal(7, 2, dtype=F32), None)),
@@ -54,6 +55,9 @@ def _attention_cases() -> list[Case]:
         Case((*three(dtype=F64, t_q=7), draw.mask(7)), "a mask of keys"),
         Case((*three(dtype=F32), draw.mask(5, 2)[:, :1]), "a mask of queries"),
         Case((*three(2, 2, dtype=F32), draw.mask(2, 1, 7)), "a mask for each head"),
+        Case((*three(dtype=F64, t_q=7), draw.mask(7, 7)), "as many keys as queries, a mask that is not causal"),
+        Case((*(x[..., :2] for x in three(dtype=F32)), torch.zeros(5, 7, dtype=torch.bool)), "everything hidden"),
+        Case((*low, torch.tensor([[True, False, False]])), "a score of -1e20 that is not hidden"),
     ]
 
 
@@ -97,8 +101,8 @@ ATTENTION = Exercise(
     minutes=20,
     reference=_attention,
     cases=_attention_cases,
-    tested="no mask and masks of one to three axes, leading axes, one key, no key, both dtypes, large scores, huge "
-    "hidden values",
+    tested="no mask and masks of one to three axes, everything hidden, leading axes, one key, no key, as many keys as "
+    "queries, both dtypes, scores far from 0, huge hidden values",
     hints=(
         "Three steps: scores, weights, output. Write the shape of each beside its line before you write the line.",
         "You have solved the first two steps: `scaled-scores` and `masked-weights`. The mask is optional, so there are "
@@ -141,6 +145,16 @@ ATTENTION = Exercise(
             lambda query, key, value, mask: _attend(query, key, value, mask, scale=1.0) / math.sqrt(key.shape[-1]),
             "You divided after the softmax. Your weights no longer sum to 1, and the softmax still saw the large "
             "scores.",
+        ),
+        Mistake(
+            "mask-added",
+            lambda query, key, value, mask: (
+                _attend(query, key, value, None)
+                if mask is None
+                else (query @ key.mT / math.sqrt(key.shape[-1]) + mask).softmax(dim=-1) @ value
+            ),
+            "You added the boolean mask to the scores. That adds 1 where a query may look and hides nothing. An "
+            "additive mask holds 0 and -inf.",
         ),
         Mistake(
             "mask-ignored",

@@ -27,6 +27,7 @@ def _jacobian_cases() -> list[Case]:
         Case((draw.normal(3, 11, dtype=F32, scale=1e3),), "scores near a thousand"),
         Case((draw.normal(2, 5) + 1e6,), "scores near a million"),
         Case((hidden,), "some scores are -inf"),
+        Case((torch.tensor([[-2e4, -20_001.0], [0.0, -9.5]], dtype=F64),), "a row far below 0, a weight below 1e-4"),
     ]
 
 
@@ -43,7 +44,7 @@ SOFTMAX_JACOBIAN = Exercise(
     minutes=20,
     reference=_softmax_jacobian,
     cases=_jacobian_cases,
-    tested="one row and many, one key, both dtypes, scores of a million, -inf entries",
+    tested="one row and many, one key, small weights, both dtypes, scores far above and far below 0, -inf entries",
     hints=(
         "Write weight i as exp(s_i) over a sum, and differentiate by s_j with the quotient rule. Treat j = i and "
         "j != i as two cases, then look for one formula for both.",

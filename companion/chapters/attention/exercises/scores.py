@@ -34,6 +34,7 @@ def _scaled_scores_cases() -> list[Case]:
         Case(pair(t_q=3, t_k=5, d_k=13, dtype=F32, scale=30.0), "scores near a thousand"),
         Case(pair(t_q=5, t_k=3, d_k=13, dtype=F64, scale=1e3), "scores near a million"),
         Case(pair(2, 1, 3, t_q=2, t_k=3, d_k=5, dtype=F32), "three leading axes"),
+        Case(pair(t_q=3, t_k=3, d_k=3, dtype=F64), "all sizes equal"),
     ]
 
 
@@ -46,7 +47,8 @@ SCALED_SCORES = Exercise(
     minutes=10,
     reference=_scaled_scores,
     cases=_scaled_scores_cases,
-    tested="sizes that all differ, up to three leading axes, one key, width 1, both dtypes, scores up to a million",
+    tested="sizes that all differ and that are all equal, up to three leading axes, one key, width 1, both dtypes, "
+    "scores up to a million",
     hints=(
         "Write down the shapes first. Each query meets each key: which axis disappears, and which two remain?",
         "A matrix product needs the key with its last two axes swapped, whatever stands before them: `.mT` or "
@@ -60,7 +62,10 @@ SCALED_SCORES = Exercise(
             Edit(".transpose(-2, -1)", ""),
             "You multiplied query and key as they stand. A matrix product sums over the last axis of the left tensor "
             "and the second-last of the right one; a score sums over the width, which is the last axis of both.",
-            also=(lambda query, key: key @ query / math.sqrt(key.shape[-1]),),
+            also=(
+                lambda query, key: key @ query / math.sqrt(key.shape[-1]),
+                lambda query, key: query @ key,
+            ),
         ),
         Mistake(
             "no-scale",

@@ -40,6 +40,7 @@ def _softmax_cases() -> list[Case]:
         Case((some,), "some scores are -inf"),
         Case((empty,), "all scores of the last row are -inf"),
         Case((torch.tensor([[-torch.inf] * 3, [0.0, 1.0, 2.0]]),), "all scores of the first row are -inf"),
+        Case((torch.tensor([[-1e20, -torch.inf], [-torch.inf, -1e20]]),), "one score of -1e20, the others are -inf"),
     ]
 
 
@@ -166,6 +167,7 @@ def _masked_cases() -> list[Case]:
     best_hidden = draw.normal(3, 5, scale=1e6)
     row, sentence = draw.mask(3, 5), draw.mask(2, 1, 7)
     row[1] = sentence[0] = False
+    lowest = torch.tensor([[-1e20, 0.0], [1e20, -1e20]], dtype=F64), torch.eye(2, dtype=torch.bool)
     return [
         Case((torch.tensor([[1.0, 3.0, 9.0]]).log(), torch.tensor([[True, True, False]])), "the example"),
         Case((draw.normal(3, 5, dtype=F32), draw.mask(3, 5))),
@@ -181,6 +183,8 @@ def _masked_cases() -> list[Case]:
         Case((draw.normal(3, 3), torch.tensor([True, False, True])), "a mask of keys"),
         Case((draw.normal(3, 5, dtype=F32), torch.tensor([[True], [False], [True]])), "a mask of queries"),
         Case((draw.normal(2, 2, 3, 5), draw.mask(2, 1, 5)), "a mask for each head"),
+        Case((draw.normal(2, 3), torch.zeros(2, 3, dtype=torch.bool)), "everything hidden"),
+        Case(lowest, "scores of -1e20 that are not hidden"),
     ]
 
 
@@ -199,7 +203,8 @@ MASKED_WEIGHTS = Exercise(
     reference=_masked_weights,
     cases=_masked_cases,
     exact_zeros=True,
-    tested="masks of one axis to four, one key, nothing hidden, a large hidden score, a query with no key, both dtypes",
+    tested="masks of one axis to four, one key, nothing and everything hidden, a large hidden score, visible scores "
+    "far below 0, a query with no key, both dtypes",
     hints=(
         "A hidden key must get weight exactly 0, and the rest of the row must still sum to 1. Which score leads to "
         "weight 0, whatever the other scores are?",

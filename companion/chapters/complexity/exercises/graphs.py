@@ -41,6 +41,10 @@ def _graph_cases() -> list[Case]:
     shifted = _band(6, 1)
     shifted[5] = False
     shifted[5, 0] = True  # a short cut from the first to the last
+    chain = torch.ones(12, 12, dtype=torch.bool).tril(-1).triu(-1)  # each reads the one before it only
+    diamonds = torch.zeros(25, 25, dtype=torch.bool)  # 0 to 1 and 2, both to 3, and so on: 256 ways to the end
+    for top in range(0, 24, 3):
+        diamonds[[top + 1, top + 2], top] = diamonds[top + 3, [top + 1, top + 2]] = True
     return [
         Case((_band(3, 1), [(0, 2), (2, 0), (1, 1)]), "the example"),
         Case((torch.ones(4, 4, dtype=torch.bool), [(0, 3), (3, 0), (2, 2)]), "attention without a mask"),
@@ -49,6 +53,8 @@ def _graph_cases() -> list[Case]:
         Case((shifted, [(0, 5), (1, 5), (4, 5), (0, 4)]), "a short cut"),
         Case((step, [(0, 0), (0, 1), (3, 2)]), "a ring"),
         Case((lonely, [(0, 0), (0, 1)]), "positions that read themselves only"),
+        Case((chain, [(0, 11), (1, 10), (11, 0)]), "a long chain"),
+        Case((diamonds, [(0, 24), (3, 22), (1, 2)]), "many ways of one length"),
     ]
 
 
@@ -61,7 +67,7 @@ LAYERS_NEEDED = Exercise(
     minutes=30,
     reference=_layers_needed,
     cases=_graph_cases,
-    tested="a kernel, attention, both directions, a short cut, a ring, pairs without a way",
+    tested="a kernel, attention, both directions, a short cut, a ring, a long chain, many ways, pairs without a way",
     hints=(
         "After one layer the signal is at all positions that read its start. Where is it after two?",
         "Keep a set of positions, or a boolean vector, that have heard of the start. One step makes it the positions "
@@ -92,6 +98,12 @@ LAYERS_NEEDED = Exercise(
             "may be any.",
         ),
         Mistake(
+            "start-seen-already",
+            Edit("append(found)", "append(-1 if start == end and not reads[end, start] else found)"),
+            "You never come back to where you set out: a search that marks its start as seen does not find the way "
+            "round. At least one layer is needed, so the start is not reached yet.",
+        ),
+        Mistake(
             "one-layer-only",
             lambda reads, pairs: [1 if reads[end, start] else -1 for start, end in pairs],
             "You looked at one layer only. A signal may pass through several.",
@@ -109,6 +121,12 @@ def _merge(m_1: Tensor, l_1: Tensor, o_1: Tensor, m_2: Tensor, l_2: Tensor, o_2:
     top = torch.maximum(m_1, m_2)
     first, second = (m_1 - top).exp(), (m_2 - top).exp()
     return (o_1 * first[:, None] + o_2 * second[:, None]) / (l_1 * first + l_2 * second)[:, None]
+
+
+def _from_one(higher: Tensor, l_1: Tensor, o_1: Tensor, l_2: Tensor, o_2: Tensor) -> Tensor:
+    """Measure both halves from the maximum of the first; the second half's is higher by this."""
+    factor = higher.exp()
+    return (o_1 + o_2 * factor[:, None]) / (l_1 + l_2 * factor)[:, None]
 
 
 def _merge_cases() -> list[Case]:
@@ -175,8 +193,12 @@ MERGE_SOFTMAX = Exercise(
             lambda m_1, l_1, o_1, m_2, l_2, o_2: (
                 (o_1 * m_1.exp()[:, None] + o_2 * m_2.exp()[:, None]) / (l_1 * m_1.exp() + l_2 * m_2.exp())[:, None]
             ),
-            "You measured from 0. That is right on paper, and overflows for large scores: measure from the larger "
-            "maximum.",
+            "You measured from 0, or from the maximum of one half. That is right on paper, and overflows where the "
+            "scores lie far above that number: measure from the larger maximum.",
+            also=(
+                lambda m_1, l_1, o_1, m_2, l_2, o_2: _from_one(m_2 - m_1, l_1, o_1, l_2, o_2),
+                lambda m_1, l_1, o_1, m_2, l_2, o_2: _from_one(m_1 - m_2, l_2, o_2, l_1, o_1),
+            ),
         ),
         Mistake(
             "wrong-sign",

@@ -149,6 +149,10 @@ def _blocks_averaged(query: Tensor, key: Tensor, value: Tensor, block: int) -> T
     return sum((query @ k.mT / math.sqrt(query.shape[1])).softmax(dim=-1) @ v for k, v in pairs) / len(pairs)
 
 
+def _by_queries(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
+    return torch.stack([(key @ q / math.sqrt(len(q))).softmax(dim=0) @ value for q in query])
+
+
 def _steep(draw: RandomInputs) -> Tensor:
     """Make queries whose scores are far apart, and one whose scores with positive keys are all far below 0."""
     query = 3e3 * draw.normal(5, 4)
@@ -159,6 +163,7 @@ def _steep(draw: RandomInputs) -> Tensor:
 def _tiled_cases() -> list[Case]:
     draw = RandomInputs(63)
     by_hand = torch.tensor([[1.0]]), torch.tensor([[0.0], [math.log(3)]]), torch.tensor([[0.0], [4.0]]), 1
+    lowest = torch.tensor([[1e10]]), torch.tensor([[-1e10], [-2e10]]), torch.tensor([[3.0], [5.0]])
     return [
         Case(by_hand, "the example"),
         Case((*_three(draw, 4, 3, 2, F64), 2)),
@@ -167,12 +172,14 @@ def _tiled_cases() -> list[Case]:
         Case((_steep(draw), draw.normal(8, 4).abs(), draw.normal(8, 3), 3), "scores in the thousands"),
         Case((*_three(draw, 13, 3, 5, F64, 1e3), 4), "large values"),
         Case((*_three(draw, 256, 8, 8, F32), 16), "a long text"),
+        Case((draw.normal(12, 8), draw.normal(512, 8), draw.normal(512, 8), 16), "few queries, a long text"),
+        Case((*lowest, 1), "scores of -1e20"),
     ]
 
 
 def _tiled_budget(query: Tensor, key: Tensor, value: Tensor, block: int) -> Budget:
     t, width = len(query), max(block, query.shape[1], value.shape[1])
-    return Budget(held=8 * t * width) if t >= LONG else Budget()
+    return Budget(largest=3 * t * width // 2, held=8 * t * width) if len(key) >= LONG else Budget()
 
 
 TILED_ATTENTION = Exercise(
@@ -187,7 +194,8 @@ TILED_ATTENTION = Exercise(
     cases=_tiled_cases,
     budget=_tiled_budget,
     forbidden=ATTENTION,
-    tested="blocks that fit and that do not, one block, scores far apart, a long text within a limit, both dtypes",
+    tested="blocks that fit and that do not, one block, scores far apart and far below 0, a long text and few queries "
+    "within limits, both dtypes",
     hints=(
         "Go through the keys block by block. What has to be carried from block to block for each query, so that at the "
         "end the softmax is over all keys?",
@@ -200,8 +208,10 @@ TILED_ATTENTION = Exercise(
         Mistake(
             "whole-matrix",
             lambda query, key, value, block: (query @ key.mT / math.sqrt(query.shape[1])).softmax(dim=-1) @ value,
-            "The numbers are right, and you held too much at once: the scores of all pairs, a result for every block, "
-            "or products that were not summed yet. Sum up one block before you look at the next.",
+            "The numbers are right, and you held too much at once: the scores of all pairs, or of one query for all "
+            "keys, a result for every block, or products that were not summed yet. Sum up one block of keys before you "
+            "look at the next.",
+            also=(_by_queries,),
         ),
         Mistake(
             "not-rescaled",

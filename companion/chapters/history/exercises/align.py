@@ -29,6 +29,7 @@ def _cases() -> list[Case]:
     one = torch.ones(1, 1, dtype=torch.float64)
     states = torch.tensor([[0.0], [2.0], [5.0]], dtype=torch.float64)
     far = torch.tensor([[-1.0], [1.0]]), torch.ones(1, 1), torch.tensor([[9.0]]), torch.tensor([1000.0])
+    low = torch.tensor([[5.0], [0.0]]), torch.ones(1, 1), torch.ones(1, 1), torch.tensor([-20_000.0])
     return [
         Case((torch.zeros(1, dtype=torch.float64), states, one, one, one[0], 2), "the example"),
         case(1, 1, (2, 3, 4), "one state"),
@@ -38,6 +39,9 @@ def _cases() -> list[Case]:
         case(11, 10, (2, 7, 3), "widths that differ"),
         case(4, 3, (2, 3, 4), "states near a thousand", scale=1e3),
         Case((torch.zeros(1), *far, 1), "a pad that scores higher by thousands"),
+        Case((torch.zeros(1), *low, 1), "a score of minus twenty thousand before a pad"),
+        Case((torch.zeros(1), *far, 2), "scores of a thousand either way, no padding"),
+        case(4, 3, (3, 2, 3), "a query as wide as the network"),
     ]
 
 
@@ -49,7 +53,8 @@ ADDITIVE_CONTEXT = Exercise(
     place=6,
     reference=_additive_context,
     cases=_cases,
-    tested="one state, padding, a pad with a high score, widths that differ, both dtypes",
+    tested="one state, padding, a pad with a high score, scores far from 0, widths that differ and that do not, both "
+    "dtypes",
     hints=(
         "Score each state, turn the scores into weights, average the states. Which of the three must know n?",
         "The product with s is the same for every state, so it can be added to all rows of states times u transposed.",
@@ -86,6 +91,15 @@ ADDITIVE_CONTEXT = Exercise(
             Edit("-torch.inf", "-100.0"),
             "You hid padding with a negative number that is not large enough. Hide it with minus infinity.",
             also=(Edit("masked_fill(~real, -torch.inf)", "sub(~real * 1e3)"),),
+        ),
+        Mistake(
+            "no-shift",
+            Edit(
+                "scores.masked_fill(~real, -torch.inf).softmax(dim=-1) @ states",
+                "scores[:n].exp() @ states[:n] / scores[:n].exp().sum()",
+            ),
+            "You exponentiated the scores as they are. Large ones overflow, and where all are far below 0 nothing is "
+            "left to divide by. Subtract the largest real score first, as `softmax` does.",
         ),
         Mistake(
             "no-tanh",

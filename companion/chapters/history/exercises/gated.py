@@ -19,6 +19,7 @@ def _lstm_step(sums: Tensor, c: Tensor) -> Pair:
 def _lstm_cases() -> list[Case]:
     draw = RandomInputs(73)
     by_hand = torch.tensor([[0.0, 2.0, 1.0, 0.0]], dtype=torch.float64), torch.tensor([[3.0]], dtype=torch.float64)
+    far = torch.tensor([[1e3, -1e3, 1.0, 1e3], [-1e3, 1e3, -0.5, -1e3]], dtype=torch.float64)
     return [
         Case(by_hand, "the example"),
         Case((draw.normal(1, 8), draw.normal(1, 2)), "one sequence"),
@@ -27,6 +28,8 @@ def _lstm_cases() -> list[Case]:
         Case((draw.normal(5, 28, scale=3.0), draw.normal(5, 7, scale=2.0)), "gates near 0 and 1"),
         Case((draw.normal(4, 12), draw.normal(4, 3, scale=1e3)), "a memory near a thousand"),
         Case((draw.normal(2, 4), draw.normal(2, 1)), "one unit"),
+        Case((draw.normal(2, 16), draw.normal(2, 4)), "as many units as parts"),
+        Case((far, torch.tensor([[3.0], [2.0]], dtype=torch.float64)), "sums of a thousand either way"),
     ]
 
 
@@ -38,7 +41,7 @@ LSTM_STEP = Exercise(
     place=2,
     reference=_lstm_step,
     cases=_lstm_cases,
-    tested="one sequence, a batch, gates near 0 and 1, both dtypes",
+    tested="one sequence, a batch, as many units as parts, gates near 0 and 1, sums of a thousand, both dtypes",
     returns=("h", "c"),
     hints=(
         "Cut the sums into four equal parts along the last axis. Three of them are gates and one is not.",
@@ -89,6 +92,7 @@ def _gru_step(x_sums: Tensor, h_sums: Tensor, h: Tensor) -> Tensor:
 def _gru_cases() -> list[Case]:
     draw = RandomInputs(74)
     by_hand = ([[0.0, 0.0, 1.0]], [[0.0, 0.0, 2.0]], [[4.0]])
+    far = ([[1e3, -1e3, 0.5], [-1e3, 1e3, 0.5]], [[0.0, 0.0, 0.25], [0.0, 0.0, 0.25]], [[4.0], [3.0]])
     return [
         Case(tuple(torch.tensor(rows, dtype=torch.float64) for rows in by_hand), "the example"),
         Case((draw.normal(1, 6), draw.normal(1, 6), draw.normal(1, 2)), "one sequence"),
@@ -97,6 +101,7 @@ def _gru_cases() -> list[Case]:
         Case((draw.normal(5, 21, scale=3.0), draw.normal(5, 21, scale=3.0), draw.normal(5, 7)), "gates near 0 and 1"),
         Case((draw.normal(4, 9), draw.normal(4, 9), draw.normal(4, 3, scale=1e3)), "a state near a thousand"),
         Case((draw.normal(2, 3), draw.normal(2, 3), draw.normal(2, 1)), "one unit"),
+        Case(tuple(torch.tensor(rows, dtype=torch.float64) for rows in far), "sums of a thousand either way"),
     ]
 
 
@@ -108,7 +113,7 @@ GRU_STEP = Exercise(
     place=3,
     reference=_gru_step,
     cases=_gru_cases,
-    tested="one sequence, a batch, gates near 0 and 1, both dtypes",
+    tested="one sequence, a batch, gates near 0 and 1, sums of a thousand, both dtypes",
     hints=(
         "Cut both sums into three parts: reset, update, candidate. The first two are gates.",
         "A gate adds both of its parts before sigma. In the candidate the reset gate acts on one of its two parts.",

@@ -33,6 +33,7 @@ def _steps_cases() -> list[Case]:
         case(11, 2, 5, dtype=F32, scale=0.5),
         case(30, 4, 6, "thirty steps", scale=0.3),
         case(3, 2, 4, "numbers near a thousand", scale=1e3),
+        case(2, 3, 3, "inputs as wide as the state"),
     ]
 
 
@@ -44,7 +45,7 @@ RNN_STEPS = Exercise(
     place=1,
     reference=_rnn_steps,
     cases=_steps_cases,
-    tested="one step, thirty steps, widths that differ, both dtypes",
+    tested="one step, thirty steps, widths that differ and that do not, both dtypes",
     hints=(
         "What does a step need that the step before has made? Where does the first step get it?",
         "Keep one vector, replace it at each step, and collect the vectors.",
@@ -91,6 +92,7 @@ def _padded_cases() -> list[Case]:
         Case((draw.normal(2, 6, 4), torch.tensor([6, 6])), "no padding"),
         Case((draw.normal(3, 4, 2, scale=1e3), torch.tensor([3, 1, 4])), "numbers near a thousand"),
         Case((draw.normal(2, 3, 2, dtype=F32), torch.tensor([0, 3])), "no real token"),
+        Case((draw.normal(2, 3, 3), torch.tensor([2, 3])), "as many positions as features"),
     ]
 
 
@@ -102,7 +104,8 @@ REVERSE_PADDED = Exercise(
     place=4,
     reference=_reverse_padded,
     cases=_padded_cases,
-    tested="no and one real token, one full row, padding in every row, no padding, both dtypes",
+    tested="no and one real token, one full row, padding in every row, no padding, as many positions as features, both "
+    "dtypes",
     hints=(
         "Look at the example: which rows change places, and which stays?",
         "Each sequence of the batch has its own number of real tokens. Only these are turned round.",

@@ -179,6 +179,7 @@ def _repeat_cases() -> list[Case]:
         Case(keys(3, 5, 2, 1, 3, F64), "width 1"),
         Case(keys(2, 2, 3, 5, 2, F64, 1e3), "as many in a group as groups"),
         Case((draw.normal(2, 5, 3, 4).transpose(1, 2), 6), "a transposed view"),
+        Case(keys(1, 2, 1, 2, 4, F64), "a group of four"),
     ]
 
 
@@ -191,7 +192,7 @@ REPEAT_HEADS = Exercise(
     minutes=10,
     reference=_repeat,
     cases=_repeat_cases,
-    tested="one key-value head, as many as queries, several groups, a transposed view, float32 and float64",
+    tested="one key-value head, as many as queries, groups of two to four, a transposed view, float32 and float64",
     hints=(
         "Write down which key-value head each query head uses, for four query heads and two key-value heads. "
         "Neighbours "

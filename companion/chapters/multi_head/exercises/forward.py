@@ -60,6 +60,7 @@ def _cases() -> list[Case]:
         Case(layer(1, 4, 6, 4, 3, 2, F32), "as many heads as positions"),
         Case(layer(2, 3, 5, 2, 4, 3, F64, scale=1e3), "large numbers"),
         Case(far, "scores far from 0, the largest hidden"),
+        Case(layer(2, 5, 7, 3, 2, 4, F32, masked=True), "the same sizes, another mask"),
     ]
 
 

@@ -154,6 +154,11 @@ PRUNE_HEADS = Exercise(
             "You removed the heads that were to be kept.",
         ),
         Mistake(
+            "old-order",
+            Edit("    inner =", "    keep = keep.sort().values\n    inner ="),
+            "You left the heads in their old order. They come in the order of `keep`.",
+        ),
+        Mistake(
             "interleaved",
             Edit("(n_heads, -1))[:, keep]", "(-1, n_heads))[:, :, keep]", of=_columns),
             "You dealt the columns out like cards. The columns of one head stand together.",
@@ -202,6 +207,7 @@ def _importance_cases() -> list[Case]:
         Case(layer(5, 1, 2, 3, F64), "one head"),
         Case(layer(3, 3, 2, 5, F64), "as many heads as sentences"),
         Case(layer(7, 5, 3, 2, F64, 1e3), "large numbers"),
+        Case(layer(2, 3, 3, 2, F64), "as many heads as positions"),
     ]
 
 

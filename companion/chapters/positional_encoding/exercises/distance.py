@@ -85,7 +85,8 @@ def _bucket(distances: Tensor, buckets: int, max_distance: int) -> Tensor:
 
 
 def _bucket_cases() -> list[Case]:
-    # No distance lies on an edge between two buckets, where rounding would decide.
+    # Most edges between two buckets are left out, since rounding would decide there. Where the largest distance over e
+    # is a power of 2, all ways to write the formula agree on its edges.
     return [
         Case((torch.tensor([3, 4, 9, 17, 64, 1000]), 8, 65), "the example"),
         Case((torch.arange(0, 9), 8, 65), "near distances"),
@@ -95,6 +96,9 @@ def _bucket_cases() -> list[Case]:
         Case((torch.arange(0, 200, 7), 16, 250)),
         Case((torch.arange(40), 4, 21), "few buckets"),
         Case((torch.arange(45), 8, 30), "wide buckets from a small distance on"),
+        Case((torch.tensor([7, 8, 9, 15, 16, 17, 32]), 8, 64), "distances on an edge"),
+        Case((torch.tensor([2, 9, 30], dtype=torch.int32), 16, 250), "distances in int32"),
+        Case((torch.tensor(17), 32, 127), "one distance, no axis"),
     ]
 
 
@@ -107,7 +111,7 @@ T5_BUCKET = Exercise(
     minutes=30,
     reference=_bucket,
     cases=_bucket_cases,
-    tested="near and far distances, two axes, few buckets and an odd number of them",
+    tested="near and far distances, none to two axes, int32, few buckets, an odd number of them, edges between buckets",
     hints=(
         "There are two rules, one for near distances and one for far ones. Compute both for all, then choose.",
         "For the far rule take the logarithm of the distance over e, and of the largest distance over e. What do you "
@@ -171,6 +175,7 @@ def _shift_cases() -> list[Case]:
         Case((draw.normal(2, 4, 7, scale=1e3),), "large numbers"),
         Case((draw.normal(3, 2, 9, dtype=F32),)),
         Case((draw.normal(2, 7, 3).mT,), "a transposed view"),
+        Case((draw.normal(1, 2, 4, dtype=F32),), "the shape of the example again"),
     ]
 
 

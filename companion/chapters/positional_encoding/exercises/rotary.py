@@ -36,6 +36,7 @@ def _rotate_cases() -> list[Case]:
             (draw.normal(3, 4, 8), torch.tensor([-1.5, 0.25, 7.0, -30.75], dtype=F64)),
             "fractions and negative positions",
         ),
+        Case(turned(3, 3, 4, F64), "as many sentences as positions"),
     ]
 
 
@@ -48,8 +49,8 @@ ROTATE_PAIRS = Exercise(
     minutes=20,
     reference=_rotate,
     cases=_rotate_cases,
-    tested="one pair, positions in any order, far out, negative and between whole ones, as many positions as features, "
-    "both dtypes",
+    tested="one pair, positions in any order, far out, negative and between whole ones, as many positions as features "
+    "and as sentences, both dtypes",
     hints=(
         "Angles first: one row a position, one column a pair. They are those of the sinusoidal encoding.",
         "Take the first and the second feature of all pairs apart: `x[..., 0::2]` and `x[..., 1::2]`. Both have the "

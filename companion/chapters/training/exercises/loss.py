@@ -31,6 +31,7 @@ def _pair_cases() -> list[Case]:
         Case(rows(4, 4, 4), "no padding"),
         Case(rows(3, 6, 2, padding=9), "another token for padding"),
         Case(rows(2, 5, t=8), "padding at the end of each row"),
+        Case((torch.tensor([[0, 5, 2]]), 0), "a start token that is the padding token"),
     ]
 
 
@@ -43,7 +44,7 @@ READ_AND_SAY = Exercise(
     minutes=10,
     reference=_pairs,
     cases=_pair_cases,
-    tested="rows of one length and of several, no padding, another token for padding",
+    tested="rows of one length and of several, no padding, another token for padding, one token for padding and start",
     returns=("reads", "says", "real"),
     hints=(
         "Write one row down twice, below itself. Under each token that the model reads stands the token that it has to "
@@ -94,6 +95,13 @@ def _smoothed(scores: Tensor, target: Tensor, smoothing: float, padding: int) ->
     return losses[target != padding].mean()
 
 
+def _spread_over_the_others(scores: Tensor, target: Tensor, smoothing: float, padding: int) -> Tensor:
+    shares = torch.full_like(scores, smoothing / max(scores.shape[-1] - 2, 1))
+    shares[..., padding] = 0.0
+    shares.scatter_(-1, target[..., None], 1 - smoothing)
+    return -(shares * scores.log_softmax(dim=-1)).sum(dim=-1)[target != padding].mean()
+
+
 def _smoothed_cases() -> list[Case]:
     draw = RandomInputs(32)
     generator = torch.Generator().manual_seed(33)
@@ -119,6 +127,7 @@ def _smoothed_cases() -> list[Case]:
         Case(batch([2, 7, 3], 11, 0.2, F64, 1e3), "large scores"),
         Case(padded_with(3, *batch([6, 2, 4], 5, 0.1, F64)), "another token for padding"),
         Case((draw.normal(2, 3, 4, dtype=F32), torch.tensor([[0, 0, 2], [1, 0, 3]]), 0.1, 0), "padding before the end"),
+        Case(batch([3, 2], 3, 0.1, F64), "as many places as tokens in the vocabulary"),
     ]
 
 
@@ -155,6 +164,12 @@ SMOOTHED_LOSS = Exercise(
             "spread-over-the-wrong-tokens",
             Edit("log_p.mean(dim=-1)", "(log_p.sum(dim=-1) - right) / (scores.shape[-1] - 1)"),
             "You spread the smoothing over the wrong tokens only. Here the right one gets its even share too.",
+        ),
+        Mistake(
+            "spread-over-the-others",
+            _spread_over_the_others,
+            "You spread the smoothing over the tokens that are neither the right one nor padding, as the Annotated "
+            "Transformer does. Here every token of the vocabulary gets an even share.",
         ),
         Mistake(
             "not-smoothed",

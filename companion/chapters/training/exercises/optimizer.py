@@ -25,6 +25,7 @@ def _rate_cases() -> list[Case]:
         Case(steps(9, 10, 11, d_model=2, warmup=10, dtype=F32), "around the peak"),
         Case(steps(1, 7, 60, d_model=16, warmup=6, dtype=F64)),
         Case(steps(1000, 4000, 16_000, d_model=512, warmup=4000, dtype=F64), "the base model"),
+        Case(steps(1, 4, 16, d_model=4, warmup=4, dtype=torch.int64), "whole numbers"),
     ]
 
 
@@ -37,7 +38,7 @@ WARMUP_RATE = Exercise(
     minutes=10,
     reference=_rate,
     cases=_rate_cases,
-    tested="steps before, at and after the peak, the base model, float32 and float64",
+    tested="steps before, at and after the peak, the base model, whole numbers, float32 and float64",
     hints=(
         "Two expressions, and one of them counts at each step. Draw both by hand: which is the smaller at first, and "
         "where do they meet?",

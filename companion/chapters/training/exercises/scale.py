@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from companion.practice.compare import TOLERANCE
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
 
@@ -40,6 +41,7 @@ ACCUMULATE = Exercise(
     minutes=10,
     reference=_accumulate,
     cases=_accumulate_cases,
+    tolerance=TOLERANCE | {F64: 1e-6},  # torch divides whole numbers in float32
     tested="one part, equal and very unequal parts, float32 and float64",
     hints=(
         "You are given means. What is the sum behind each of them, and what is the mean over all tokens, whichever "
@@ -111,6 +113,8 @@ def _scale_cases() -> list[Case]:
         Case(state(4, 32.0, 3, F64, torch.nan), "NaN"),
         Case((torch.tensor([1.0, torch.inf]), 2.0, 0, 5), "an overflow at the end"),
         Case((torch.tensor([3e38, 3e38]), 2.0, 0, 5), "a finite gradient whose sum is not"),
+        Case(state(2, 0.25, 3, F64, torch.inf), "an overflow at a scale below 1"),
+        Case(state(3, 2.0**24, 4, F32), "growing from a large scale"),
     ]
 
 
@@ -123,7 +127,8 @@ SCALED_GRADIENT = Exercise(
     minutes=20,
     reference=_unscale,
     cases=_scale_cases,
-    tested="good steps, the last before growing, overflows of both signs, NaN, a sum that overflows, both dtypes",
+    tested="good steps, the last before growing, small and large scales, overflows of both signs, NaN, a sum that "
+    "overflows, both dtypes",
     returns=("step", "scale", "good"),
     hints=(
         "Two cases: all entries are finite, or some is not. Which one number decides between them, and what happens to "
