@@ -10,52 +10,18 @@ import inspect
 import textwrap
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from torch import Tensor
 
 from companion.practice import errors
-from companion.practice.budget import NO_BUDGET, NO_COST, Cost, CostMeter, over_budget, usage
+from companion.practice.budget import NO_BUDGET, CostMeter, over_budget, usage
 from companion.practice.compare import FLOAT32_GUESS, TOLERANCE, difference, not_zero
 from companion.practice.definition import Case, Exercise, Mistake
 from companion.practice.forbidden import CallWatcher
+from companion.practice.outcome import NotAnswered, Outcome, WrongAnswer
 from companion.practice.sight import Sight
 from companion.practice.trial import Changed, Refusal, Unanswered, same
 from companion.practice.unchanged import is_unchanged
-
-
-class WrongAnswer(AssertionError):
-    """An answer that fails a case.
-
-    Attributes:
-        exercise: name of the exercise.
-        case: number of the first case that fails, from 1.
-        mistake: name of the mistake recognised, or ``None``.
-    """
-
-    def __init__(self, message: str, exercise: str, case: int, mistake: str | None = None) -> None:
-        super().__init__(message)
-        self.exercise, self.case, self.mistake = exercise, case, mistake
-
-    def _render_traceback_(self) -> list[str]:
-        """Show the message alone in a notebook: it names the reader's lines, and the others are the checker's."""
-        return f"{type(self).__name__}: {self}".splitlines()
-
-
-class NotAnswered(Exception):
-    """The function is still the stub; the message, if any, says what it does instead of answering."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a function did with a case: returned a value, raised, was refused, or changed an argument; what it cost."""
-
-    value: object = None
-    error: Exception | None = None
-    changed: str | None = None
-    cost: Cost = NO_COST
-    excess: str | None = None
-    refusal: str | None = None
 
 
 def check(exercise: Exercise, function: Callable[..., object]) -> int:
@@ -114,19 +80,12 @@ def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outco
             errors.trim_traceback(outcome.error, function)
         else:
             problem = _wrap(problem.removesuffix(FLOAT32_GUESS) if name else problem)
-        raise _refusal(exercise, cases, number, problem, why, name) from outcome.error
+        raise WrongAnswer(_told(exercise, cases, number, problem, why), exercise.name, number, name) from outcome.error
     _check_calls_are_apart(exercise, function, cases, wants, mine)
     return mine
 
 
-def _refusal(
-    exercise: Exercise,
-    cases: Sequence[Case],
-    number: int,
-    problem: str,
-    why: str | None = None,
-    name: str | None = None,
-) -> WrongAnswer:
+def _told(exercise: Exercise, cases: Sequence[Case], number: int, problem: str, why: str | None = None) -> str:
     lines = [
         f"{exercise.title}: not right yet.",
         _wrap(f"Case {number} of {len(cases)}: {exercise.describe(cases[number - 1])}."),
@@ -134,7 +93,7 @@ def _refusal(
         *([_wrap(why)] if why else []),
         f'hint("{exercise.name}") helps; inputs("{exercise.name}", {number}) gives the arguments.',
     ]
-    return WrongAnswer("\n".join(lines), exercise.name, number, name)
+    return "\n".join(lines)
 
 
 def _check_calls_are_apart(
@@ -151,14 +110,14 @@ def _check_calls_are_apart(
             "This case was right at first. Run once more, after the others, it was not: your function keeps something "
             "from one call to the next. Let each call depend on its arguments alone."
         )
-        raise _refusal(exercise, cases, 1, _wrap(text))
+        raise WrongAnswer(_told(exercise, cases, 1, _wrap(text)), exercise.name, 1)
     for number, pair in enumerate(zip(mine, wants, strict=True), start=1):
         if _problem(exercise, *pair) is not None:
             text = (
                 "Your result was right, and a later call changed it: your function hands out memory into which it "
                 "writes again. Make a new tensor in each call."
             )
-            raise _refusal(exercise, cases, number, _wrap(text))
+            raise WrongAnswer(_told(exercise, cases, number, _wrap(text)), exercise.name, number)
 
 
 def cost_summary(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:

@@ -38,6 +38,9 @@ class Sight(contextlib.ExitStack):
         Args:
             result: what the answer returned.
             limited: whether costs are limited, so that NumPy is no place to compute in.
+
+        Returns:
+            A sentence or two, or ``None`` where everything was in sight.
         """
         hidden = [x for x in tree_leaves(result) if isinstance(x, Tensor) and not self._writes.known(x)]
         if limited and (self._calls.numpy or any(map(_of_numpy, hidden))):

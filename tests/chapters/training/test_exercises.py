@@ -31,7 +31,8 @@ def test_the_hand_examples_are_the_first_cases():
 
 
 def rates(step, d_model, warmup):
-    return torch.tensor([warmup_schedule(int(s), d_model, warmup) for s in step], dtype=step.dtype)
+    dtype = step.dtype if step.is_floating_point() else torch.float32
+    return torch.tensor([warmup_schedule(int(s), d_model, warmup) for s in step], dtype=dtype)
 
 
 def loss(scores, target, smoothing, padding):

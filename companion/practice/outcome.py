@@ -1,0 +1,39 @@
+"""What comes of running an answer: an outcome for each case, and how a wrong or a missing answer is told."""
+
+from dataclasses import dataclass
+
+from companion.practice.budget import NO_COST, Cost
+
+
+class WrongAnswer(AssertionError):
+    """An answer that fails a case.
+
+    Attributes:
+        exercise: name of the exercise.
+        case: number of the first case that fails, from 1.
+        mistake: name of the mistake recognised, or ``None``.
+    """
+
+    def __init__(self, message: str, exercise: str, case: int, mistake: str | None = None) -> None:
+        super().__init__(message)
+        self.exercise, self.case, self.mistake = exercise, case, mistake
+
+    def _render_traceback_(self) -> list[str]:
+        """Show the message alone in a notebook: it names the reader's lines, and the others are the checker's."""
+        return f"{type(self).__name__}: {self}".splitlines()
+
+
+class NotAnswered(Exception):
+    """The function is still the stub; the message, if any, says what it does instead of answering."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a function did with a case: returned a value, raised, was refused, or changed an argument; what it cost."""
+
+    value: object = None
+    error: Exception | None = None
+    changed: str | None = None
+    cost: Cost = NO_COST
+    excess: str | None = None
+    refusal: str | None = None
