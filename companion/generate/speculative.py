@@ -49,7 +49,7 @@ def verify(
         )
     at = torch.arange(t), guessed
     chance = target[at] / draft[at]
-    accepted = torch.rand(t, generator=generator, dtype=chance.dtype) <= chance
+    accepted = torch.rand(t, generator=generator, dtype=chance.dtype) < chance  # the draw may be 0, as may p
     n = int(accepted.cumprod(0).sum())  # the guesses before the first refusal
     rest = (target[n] - draft[n]).clamp(min=0) if n < t else target[n]
     if not rest.any():  # only rounding told p from q

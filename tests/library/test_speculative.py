@@ -156,6 +156,12 @@ def test_a_draft_equal_to_the_target_leaves_no_residual(monkeypatch):
     assert len(verify(p, p[:1], torch.tensor([2]), generator=torch.Generator().manual_seed(0))) == 1
 
 
+def test_a_token_that_the_target_never_gives_is_refused_by_the_smallest_draw_too(monkeypatch):
+    monkeypatch.setattr(torch, "rand", lambda size, **_: torch.zeros(size))
+    p, q = torch.tensor([[0.0, 1.0], [1.0, 0.0]]), torch.tensor([[0.5, 0.5]])
+    assert verify(p, q, torch.tensor([0]), generator=torch.Generator()).tolist() == [1]
+
+
 def test_the_expected_tokens_are_the_mean_over_all_outcomes():
     rate, guesses = 0.7, 4
     mean = sum((rate**k * (1 - rate) if k < guesses else rate**k) * (k + 1) for k in range(guesses + 1))
