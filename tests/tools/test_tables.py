@@ -10,6 +10,18 @@ TABLES = f"""# Home
 | one | {LONG} | {LONG} |
 | two | {LONG} | |
 
+:::{{list-table}}
+:header-rows: 1
+:class: stacked
+
+* - Short
+  - y
+  - z
+* - 1
+  - 2
+  - 3
+:::
+
 | Name | $a_b$ | When |
 |---|---|---|
 | one | {LONG} | {LONG} |
@@ -28,8 +40,9 @@ def test_a_wide_table_of_prose_carries_its_headings_in_its_cells(tmp_path):
     book = SmallBook(tmp_path, ["tables"], {"book/index.md": TABLES})
     assert book.warnings() == []
     page = book.html("index")
-    assert page.count("prose-table") == 1
+    assert page.count("prose-table") == 2
+    assert page.count('data-label="Short"') == 1  # asked for
     headings = ["Name", "What it is", "At &lt; 1"]
     for heading in headings:
         assert page.count(f'data-label="{heading}"') == 2  # rows
-    assert page.count("data-label") == 2 * len(headings)
+    assert page.count("data-label") == 2 * len(headings) + 3

@@ -1,6 +1,7 @@
 """Mark the tables of prose, which a phone shows as lists: each cell of theirs carries the heading of its column.
 
-The style sheet ``css/phone.css`` does the rest. A table of short words or numbers stays a table, and scrolls.
+The style sheet ``css/phone.css`` does the rest. A table of short words or numbers stays a table, and scrolls, unless it
+has the class ``stacked``.
 """
 
 from docutils import nodes
@@ -8,6 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 CLASS = "prose-table"
+ASKED = "stacked"  # a class by which a page asks for it where the cells are shorter
 COLUMNS = 3  # a table of fewer fits
 LONG = 24  # characters: a row of cells as long as this on average does not fit on a phone
 
@@ -17,7 +19,7 @@ def rows(part: nodes.Element | None) -> list[list[nodes.entry]]:
     return [[*row.findall(nodes.entry)] for row in part.findall(nodes.row)] if part else []
 
 
-def is_prose(head: list[list[nodes.entry]], body: list[list[nodes.entry]]) -> bool:
+def is_prose(head: list[list[nodes.entry]], body: list[list[nodes.entry]], long: int = LONG) -> bool:
     """Tell whether a table of one line of headings, without joined cells, has cells too long for a phone."""
     if len(head) != 1 or len(head[0]) < COLUMNS or not body:
         return False
@@ -25,14 +27,14 @@ def is_prose(head: list[list[nodes.entry]], body: list[list[nodes.entry]]) -> bo
         return False
     cells = [cell for row in body for cell in row]
     joined = any("morerows" in cell or "morecols" in cell for cell in [*head[0], *cells])
-    return not joined and sum(len(cell.astext()) for cell in cells) >= LONG * len(cells)
+    return not joined and sum(len(cell.astext()) for cell in cells) >= long * len(cells)
 
 
 def on_read(app: Sphinx, doctree: nodes.document) -> None:
     """Mark the tables of a page, and label their cells."""
     for table in doctree.findall(nodes.table):
         head, body = (rows(table.next_node(part)) for part in (nodes.thead, nodes.tbody))
-        if is_prose(head, body):
+        if is_prose(head, body, 0 if ASKED in table["classes"] else LONG):
             table["classes"].append(CLASS)
             for row in body:
                 for heading, cell in zip(head[0], row, strict=True):
