@@ -55,7 +55,8 @@ def cells(canvas, x0, y0, kind):
 def test_the_four_masks_are_those_of_the_package(wide):
     canvas = getattr(pictures.four_masks(), "wide" if wide else "narrow")
     short = padding([3], 5)[0].expand(5, 5)
-    rules = (torch.ones(5, 5, dtype=torch.bool), causal(5), short, and_masks(causal(5), short))
+    left = short.flip(1)  # padded on the right, a decoder would need no padding mask
+    rules = (torch.ones(5, 5, dtype=torch.bool), causal(5), short, and_masks(causal(5), left))
     for k, rule in enumerate(rules):
         x, y = (56 + 172 * k, 88) if wide else (36 + 168 * (k % 2), 88 + 248 * (k // 2))
         assert cells(canvas, x, y, "f-full") == {tuple(cell) for cell in rule.nonzero().tolist()}

@@ -9,9 +9,10 @@ def four_masks(wide: bool) -> Canvas:
     labels = {
         "title": "Four masks",
         "desc": (
-            "Four grids of five queries by five keys. No mask: every cell is allowed. Causal: a query sees itself and "
-            "what comes before it, the lower triangle. Padding: the last two columns, which are padding, are hidden "
-            "for every query. Both: the lower triangle without the last two columns; the row of sat is framed in each."
+            "Four grids of five queries by five keys, with the row of sat framed. No mask: every cell is allowed. "
+            "Causal: a query sees itself and what comes before it, the lower triangle. Padding: the last two columns, "
+            "which are padding, are hidden for every query. Both, with the padding on the left: the lower triangle "
+            "without the first two columns, so that the rows of the padding see nothing."
         ),
         "none": "No mask",
         "none-sub": "every key is visible",
@@ -20,7 +21,7 @@ def four_masks(wide: bool) -> Canvas:
         "padding": "Padding",
         "padding-sub": "no padding keys",
         "both": "Both",
-        "both-sub": "causal and padding",
+        "both-sub": "causal, left padding",
         "text": "the cat sat up .",
         "padded": "the cat sat",
         "pad": "pad",
@@ -31,11 +32,12 @@ def four_masks(wide: bool) -> Canvas:
     n, cell = 5, 26
     c = Canvas("four-masks", wide, 272 if wide else 544, labels["title"], labels["desc"])
     full, padded = labels["text"].split(), labels["padded"].split()
+    right, left = [*padded, "", ""], ["", "", *padded]
     kinds = (
         ("none", full, lambda i, j: True),
         ("causal", full, lambda i, j: j <= i),
-        ("padding", padded, lambda i, j: j < len(padded)),
-        ("both", padded, lambda i, j: j <= i and j < len(padded)),
+        ("padding", right, lambda i, j: j < len(padded)),
+        ("both", left, lambda i, j: n - len(padded) <= j <= i),
     )
     across = 172 if wide else 168
     for k, (kind, words, may_look) in enumerate(kinds):
@@ -44,13 +46,15 @@ def four_masks(wide: bool) -> Canvas:
         c.text(x, y - 45, labels[f"{kind}-sub"], SMALL, "start", "muted")
         for j, word in enumerate(words):
             c.text(x + (j + 0.5) * cell, y - 13, word, SMALL)
-        for i in range(n):
-            word, tone = (words[i], "ink") if i < len(words) else (labels["pad"], "muted")
-            c.text(x - 8, y + (i + 0.5) * cell, word, SMALL, "end", tone)
-        if len(words) < n:
-            c.text(x + (n + len(words)) / 2 * cell, y - 13, labels["pad"], SMALL, tone="muted")
-        c.mask(x, y, [[may_look(i, j) for j in range(n)] for i in range(n)], cell, focus=2)
-        frame = f'x="{x - 2}" y="{y + 2 * cell - 2}" width="{n * cell + 4}" height="{cell + 4}" rx="4"'
+        for i, word in enumerate(words):
+            tone = "ink" if word else "muted"
+            c.text(x - 8, y + (i + 0.5) * cell, word or labels["pad"], SMALL, "end", tone)
+        pads = [j for j, word in enumerate(words) if not word]
+        if pads:
+            c.text(x + (sum(pads) / len(pads) + 0.5) * cell, y - 13, labels["pad"], SMALL, tone="muted")
+        asks = words.index(full[2])
+        c.mask(x, y, [[may_look(i, j) for j in range(n)] for i in range(n)], cell, focus=asks)
+        frame = f'x="{x - 2}" y="{y + asks * cell - 2}" width="{n * cell + 4}" height="{cell + 4}" rx="4"'
         c.add(f'<rect {frame} class="f-line f-ink f-bold"/>')
     x, y = (56, 248) if wide else (36, 496)
     for k, (kind, allowed) in enumerate((("allowed", True), ("hidden", False))):
