@@ -66,7 +66,7 @@ function render({ model, el }) {
     map.table.classList.toggle("ex-dense", wide);
     map.fill({
       title: example.heads.length > 1 ? `${example.title}, ${example.heads[head]}` : example.title,
-      label: "attention weights, one row a query, one column a key",
+      label: "attention weights, one row per query, one column per key",
       rows: example.queries,
       cols: example.keys,
       data: weights.map((row, i) =>

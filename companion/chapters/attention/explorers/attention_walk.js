@@ -175,7 +175,7 @@ function render({ model, el }) {
     },
   };
   const scenes = {
-    scores: [["query", "key"], "scores", "Compare every query with every key: one dot product a pair."],
+    scores: [["query", "key"], "scores", "Compare every query with every key: one dot product per pair."],
     scale: [["scores"], "logits", "Divide every score by √d_k, so that their spread does not grow with the width."],
     mask: [["logits"], "masked", "Hide the keys that a query may not see: their score becomes minus infinity."],
     softmax: [
@@ -183,7 +183,7 @@ function render({ model, el }) {
       "weights",
       "Exponentiate, then divide each row by its sum: each query spreads a weight of 1.",
     ],
-    sum: [["weights", "value"], "output", "Average the values with these weights: one output row a query."],
+    sum: [["weights", "value"], "output", "Average the values with these weights: one output row per query."],
   };
 
   let at = null; // the table and the cell that the readout explains

@@ -145,8 +145,8 @@ function render({ model, el }) {
         : `The constant ${num(shift, 1)} is in every score and cancels: it changes no weight. `;
     const zero =
       Math.abs(scores[near]) < 0.05
-        ? `${tokens[near]} has score 0 and weight ${num(weights[near], 3)}: a score of 0 has no meaning of its own.`
-        : "A score has no meaning of its own: only differences count.";
+        ? `${tokens[near]} scores 0 and still has weight ${num(weights[near], 3)}: only differences between scores matter.`
+        : "Only differences between scores matter.";
     view.say(...point, lookup, constant, zero);
   }
 
