@@ -154,7 +154,7 @@ def cache_per_token(wide: bool, numbers: Mapping[str, int] | None = None) -> Can
         "title": "What a layer caches per token",
         "desc": (
             f"Bars for attention with {HEADS} query heads of width {WIDTH}. Multi-head attention caches "
-            f"{numbers['MHA']:,} numbers a token and layer, grouped-query attention with {GROUPS} groups "
+            f"{numbers['MHA']:,} numbers per token and layer, grouped-query attention with {GROUPS} groups "
             f"{numbers['GQA']:,}, multi-query attention {numbers['MQA']:,}, and multi-head latent attention "
             f"{numbers['MLA']:,}, a {largest / numbers['MLA']:.0f}th of the first."
         ),
