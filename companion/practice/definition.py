@@ -83,6 +83,7 @@ class Exercise:
         exact_zeros: whether an entry that is 0 in the reference's result must be exactly 0.
         trial: what the check does with an answer, from the answer and a case's arguments, where that is not one call;
             :mod:`companion.practice.trial`. Its parameters then name the arguments of a case.
+        may_change: the arguments that an answer may change in a trial, such as a cache whose form is its own.
 
     Raises:
         ValueError: not three hints, fewer than four mistakes, two mistakes of one name, or no such level.
@@ -107,6 +108,7 @@ class Exercise:
     forbidden: tuple[OpOverloadPacket | ModuleType, ...] = ()
     exact_zeros: bool = False
     trial: Callable[..., object] | None = None
+    may_change: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.hints) != 3:
@@ -137,9 +139,13 @@ class Exercise:
 
         Returns:
             Its results; where there is a trial, an :class:`companion.practice.trial.Unanswered` or a
-            :class:`companion.practice.trial.Refusal` may come instead.
+            :class:`companion.practice.trial.Refusal` may come instead, and a :class:`companion.practice.trial.Changed`
+            where the answer changed an argument that it may not change.
         """
-        return self.trial(answering(function), *arguments) if self.trial else function(*arguments)
+        if not self.trial:
+            return function(*arguments)
+        names = tuple(inspect.signature(self.reference).parameters)
+        return self.trial(answering(function, names, self.may_change), *arguments)
 
     @cached_property
     def wrong_answers(self) -> dict[str, tuple[Callable[..., object], ...]]:
@@ -203,4 +209,7 @@ def edited(reference: Callable[..., object], edits: Sequence[Edit], name: str) -
 def _describe(name: str, value: object) -> str:
     if isinstance(value, Tensor):
         return f"{name} {tuple(value.shape)}"
-    return f"{name} {value!r}"
+    text = repr(value)
+    if isinstance(value, list) and len(text) > 1000:  # thousands of merges, say
+        text = f"[{value[0]!r}, {value[1]!r}, ..., {value[-1]!r}] of {len(value):,}"
+    return f"{name} {text}"

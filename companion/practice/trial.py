@@ -4,11 +4,14 @@ A trial is a function of the answer and of a case's arguments. It calls the answ
 chunk or step by step, and returns what is compared with the same trial of the reference: outputs, gradients, losses.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from types import CellType, FunctionType, MethodType, ModuleType
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
 
@@ -50,7 +53,7 @@ def same(before: object, after: object) -> bool:
     """Say whether an argument is as it was.
 
     Args:
-        before: what was given; tensors within tuples and lists count as well.
+        before: what was given; tensors within tuples, lists and dictionaries count as well.
         after: the same after the call.
 
     Returns:
@@ -62,23 +65,50 @@ def same(before: object, after: object) -> bool:
         return bool(((before == after) | (before.isnan() & after.isnan())).all())
     if isinstance(before, tuple | list) and isinstance(after, tuple | list):
         return len(before) == len(after) and all(same(*pair) for pair in zip(before, after, strict=True))
+    if isinstance(before, dict) and isinstance(after, dict):
+        return list(before) == list(after) and all(same(before[key], after[key]) for key in before)
     return type(before) is type(after) and before == after
 
 
-def answering(function: Callable[..., object]) -> Callable[..., object]:
-    """Make the function that ends a trial when the answer returns nothing.
+def answering(
+    function: Callable[..., object], names: Sequence[str] = (), free: Collection[str] = ()
+) -> Callable[..., object]:
+    """Make the function that ends a trial when the answer returns nothing, or changes what it was called with.
+
+    Args:
+        function: the answer.
+        names: of its arguments; those without a name here are not watched.
+        free: the names of those that it may change.
 
     Raises:
         Unanswered: by the function that is made, where the answer returns ``None`` or ``...``.
+        Changed: by the function that is made, where a tensor, or a tuple, list, dictionary or set of the arguments,
+            is not as it was; other objects, modules among them, are not watched.
     """
 
     def call(*arguments: object) -> object:
+        watched = {name: x for name, x in zip(names, arguments, strict=False) if name not in free}
+        with _disable_current_modes():  # the copies are not the answer's: they cost it nothing
+            before = {name: _copied(x) for name, x in watched.items()}
         value = function(*arguments)
         if value is None or value is Ellipsis:
             raise Unanswered(value)
+        with _disable_current_modes():
+            untouched(**{name: (before[name], x) for name, x in watched.items()})
         return value
 
     return call
+
+
+def _copied(x: object) -> object:
+    """Copy tensors, at any depth of tuples, lists and dictionaries, and sets; give other objects as they are."""
+    if isinstance(x, Tensor):
+        return x.detach().clone()
+    if isinstance(x, tuple | list):
+        return [_copied(part) for part in x]
+    if isinstance(x, dict):
+        return {key: _copied(part) for key, part in x.items()}
+    return set(x) if isinstance(x, set) else x
 
 
 def several(value: object, *names: str) -> tuple[object, ...]:
@@ -137,14 +167,39 @@ def gradients(output: Float[Tensor, "..."], inputs: Sequence[Float[Tensor, "..."
 
 
 def entries(thing: object) -> int:
-    """Count the numbers that an object keeps in tensors, however it nests them; memory that is shared counts once."""
-    found, seen, todo = {}, set(), [thing]
+    """Count the numbers that an object keeps, however it nests them; memory that is shared counts once.
+
+    Tensors, arrays of NumPy and plain numbers count; they are looked for in containers, in the attributes of objects,
+    and in what functions hold, but not in variables of modules and classes.
+    """
+    found, plain, seen, todo = {}, 0, set(), [thing]
     while todo:
         for leaf in tree_leaves(todo.pop()):
             if isinstance(leaf, Tensor):
                 storage = leaf.untyped_storage()
                 found[storage.data_ptr()] = storage.nbytes() // leaf.element_size()
-            elif hasattr(leaf, "__dict__") and id(leaf) not in seen:
+            elif hasattr(leaf, "__array_interface__"):
+                found.setdefault(leaf.__array_interface__["data"][0], leaf.size)
+            elif isinstance(leaf, int | float):
+                plain += 1
+            elif id(leaf) not in seen:
                 seen.add(id(leaf))
-                todo.append(list(vars(leaf).values()))
-    return sum(found.values())
+                todo.append(_held(leaf))
+    return sum(found.values()) + plain
+
+
+def _held(thing: object) -> list[object]:
+    """List what an object holds: its attributes, what a function encloses, and what a method is bound to."""
+    own = hasattr(thing, "__dict__") and not isinstance(thing, type | ModuleType)
+    held = list(vars(thing).values()) if own else []
+    if isinstance(thing, FunctionType):
+        held += [cell.cell_contents for cell in thing.__closure__ or () if cell != _EMPTY]
+        held += [thing.__defaults__, thing.__kwdefaults__]
+    elif isinstance(thing, MethodType):
+        held += [thing.__self__, thing.__func__]
+    elif isinstance(thing, partial):
+        held += [thing.func, thing.args, thing.keywords]
+    return held
+
+
+_EMPTY = CellType()

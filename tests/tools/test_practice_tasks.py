@@ -1,14 +1,16 @@
 """Composed tasks: what ties stages together, whose code a stage builds on, and trials of more than one call."""
 
 import re
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 import torch
 
 from companion.practice import build_on, check_exercise, exercises, plan, task
+from companion.practice.budget import Budget
 from companion.practice.catalogue import _records
-from companion.practice.checker import NotAnswered, WrongAnswer, check
+from companion.practice.checker import NotAnswered, WrongAnswer, check, run_cases
 from companion.practice.definition import Case, Mistake
 from companion.practice.task import Task
 from companion.practice.trial import Refusal, entries, gradients, several, tensor
@@ -166,6 +168,56 @@ def test_an_argument_that_a_trial_shares_with_the_answer_must_stay():
     assert "Your code changed its argument `x` in place" in one_line(error)
 
 
+def handed(answer, x):
+    """Hand over copies, as leaves and in containers, and look at the sum of what comes back."""
+    return answer(x.clone().requires_grad_(), [x.clone(), x.clone()], {"a": (x.clone(),)}, {"one"}).detach()
+
+
+def total(leaf, parts, named, names):
+    return leaf.sum() + sum(parts).sum() + named["a"][0].sum() + len(names)
+
+
+def watching(**settings):
+    def plus(added):
+        return lambda *given: total(*given) + added
+
+    mistakes = tuple(Mistake(f"plus-{n}", plus(n), f"You added {n}.") for n in range(1, 5))
+    cases = [Case((torch.tensor([1.0, 2.0]) + n,)) for n in range(3)]
+    return toy(reference=total, trial=handed, cases=lambda: cases, mistakes=mistakes, **settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("leaf", lambda leaf, parts, named, names: leaf.data.mul_(2)),
+        ("leaf", lambda leaf, parts, named, names: leaf.data.fill_(torch.nan)),
+        ("parts", lambda leaf, parts, named, names: parts[1].zero_()),
+        ("parts", lambda leaf, parts, named, names: parts.pop()),
+        ("parts", lambda leaf, parts, named, names: parts.append(parts[0])),
+        ("named", lambda leaf, parts, named, names: named["a"][0].add_(1)),
+        ("named", lambda leaf, parts, named, names: named.update(b=1)),
+        ("names", lambda leaf, parts, named, names: names.clear()),
+    ],
+)
+def test_a_copy_that_a_trial_hands_over_must_stay_as_well(name, change):
+    def changing(*given):
+        result = total(*given)
+        change(*given)
+        return result
+
+    assert check(watching(), total) == 3
+    error = refused(watching(), changing)
+    assert error.case == 1
+    assert f"Your code changed its argument `{name}` in place" in one_line(error)
+    assert check(watching(may_change=(name,)), changing) == 3
+
+
+def test_watching_the_arguments_costs_an_answer_nothing():
+    exercise = watching(budget=lambda x: Budget(held=100))
+    held = 8 + 5  # the copies of the trial, and in the answer two sums of two numbers and one of one
+    assert {outcome.cost.held for outcome in run_cases(exercise, total)} == {held}
+
+
 def test_gradients_are_of_a_sum_with_weights_that_differ():
     """Closed form: the weights are cos 1, cos 2, ...; what nothing depends on gets zeros."""
     x, y = torch.ones(2, dtype=torch.float64, requires_grad=True), torch.ones(1, requires_grad=True)
@@ -179,8 +231,34 @@ def test_entries_of_a_cache_are_counted_wherever_they_lie_and_shared_memory_once
     base = torch.zeros(4, 5)
     room = SimpleNamespace(keys=[base, base[:2]], more={"values": torch.zeros(3, dtype=torch.float64)})
     room.itself = room
-    assert entries((room, 7, None)) == 23
+    assert entries((room, 7, None)) == 24
     assert entries(None) == 0
+
+
+def test_entries_of_a_cache_are_found_in_arrays_functions_and_methods():
+    base = torch.zeros(4, 5)
+    assert entries([base.numpy(), base, base[1:]]) == 20
+    assert entries(base.numpy()[1:]) == 15
+    assert entries({"given": base.tolist(), "flag": True, "name": "k"}) == 21
+
+    def held():
+        return base
+
+    def preset(x=base, *, y=(1, 2)):
+        return x, y
+
+    assert entries(held) == entries(partial(held)) == entries(partial(print, base)) == 20
+    assert entries(preset) == 22
+    assert entries(Room(base).read) == 20
+    assert entries((torch, torch.nn.Linear)) == 0, "modules and classes are not the cache"
+
+
+class Room:
+    def __init__(self, keys):
+        self.keys = keys
+
+    def read(self):
+        return self.keys
 
 
 def test_a_refusal_is_raised_for_something_that_is_no_tensor():

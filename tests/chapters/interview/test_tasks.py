@@ -1,5 +1,7 @@
 """The composed tasks: their stages fit together, and give what torch and the package give."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch import nn
@@ -7,7 +9,7 @@ from torch import nn
 from companion.masks import causal
 from companion.multihead import MultiHeadAttention
 from companion.practice import inputs
-from tests.tools.practice import BY_NAME
+from tests.tools.practice import BY_NAME, one_line, refused
 
 HAND = {
     "grow-heads": [[[5.0, 6.0]]],
@@ -60,7 +62,7 @@ def test_grouped_heads_are_those_of_the_package():
     found = BY_NAME["grow-groups"].results(
         BY_NAME["grow-groups"].reference, (x, *weights, n_heads, n_kv_heads, real, chunks)
     )
-    torch.testing.assert_close(found, want, rtol=0, atol=1e-12)
+    torch.testing.assert_close(found, (want, want), rtol=0, atol=1e-12)
 
 
 def test_each_stage_holds_the_one_before():
@@ -69,4 +71,55 @@ def test_each_stage_holds_the_one_before():
     want = BY_NAME["grow-masks"].reference(x, *weights, n_heads, real).masked_fill(~real[..., None], 0.0)
     for name, settings in (("grow-cache", (n_heads,)), ("grow-groups", (n_heads, n_heads))):
         got = BY_NAME[name].results(BY_NAME[name].reference, (x, *weights, *settings, real, chunks))
-        torch.testing.assert_close(got, want, rtol=0, atol=1e-12)
+        for outputs in got:  # alone, and in turn with another text
+            torch.testing.assert_close(outputs, want, rtol=0, atol=1e-12)
+
+
+def kept(form, name, *given):
+    """Answer with the book's numbers, and return the cache in another form."""
+    *arguments, cache = given
+    output, cache = BY_NAME[name].reference(*arguments, cache and form["out of"](cache))
+    return output, form["into"](cache)
+
+
+SHELF = {}
+ELSEWHERE = {"into": lambda cache: SHELF.update(now=cache) or "now", "out of": SHELF.get}
+
+
+@pytest.mark.parametrize("name", ["grow-cache", "grow-groups"])
+def test_a_cache_that_is_kept_elsewhere_mixes_texts_that_are_read_in_turn(name):
+    error = refused(BY_NAME[name], partial(kept, ELSEWHERE, name))
+    assert "What differs: output when another text is read in turn" in one_line(error)
+
+
+def wide(cache):
+    return [x.repeat(4, 1, 1) for x in cache[:2]] + [cache[2].repeat(4, 1)]
+
+
+def narrow(cache):
+    return tuple(x[: len(x) // 4] for x in cache)
+
+
+def enclosed(cache):
+    found = wide(cache)
+    return lambda: found
+
+
+WIDE = {
+    "tensors": {"into": wide, "out of": narrow},
+    "arrays": {
+        "into": lambda cache: [x.numpy() for x in wide(cache)],
+        "out of": lambda cache: narrow([torch.from_numpy(x) for x in cache]),
+    },
+    "numbers": {
+        "into": lambda cache: [(x.tolist(), x.dtype) for x in wide(cache)],
+        "out of": lambda cache: narrow([torch.tensor(x, dtype=kind) for x, kind in cache]),
+    },
+    "a function": {"into": enclosed, "out of": lambda cache: narrow(cache())},
+}
+
+
+@pytest.mark.parametrize("form", WIDE)
+def test_a_cache_is_too_large_in_any_form(form):
+    error = refused(BY_NAME["grow-groups"], partial(kept, WIDE[form], "grow-groups"))
+    assert "In the end your cache keeps" in one_line(error)

@@ -55,6 +55,23 @@ def _in_chunks(
     return torch.cat(outputs, dim=1), cache
 
 
+def _in_turn(
+    answer: Answer, x: Tensor, real: Tensor, chunks: tuple[int, ...], *settings: object
+) -> tuple[tuple[Tensor, Tensor], object]:
+    """Feed a text alone, then once more in turn with another; give its outputs of both times, and the last cache."""
+    alone, cache = _in_chunks(answer, x, real, chunks, *settings)
+    if x.shape[1] >= LONG:
+        return (alone, alone), cache
+    caches, outputs = [None, None], []
+    for part, counted in zip(x.split(chunks, dim=1), real.split(chunks, dim=1), strict=True):
+        for number, sign in enumerate((1, -1)):
+            made = answer(sign * part, *settings, counted.clone(), caches[number])
+            output, caches[number] = several(made, "output", "cache")
+            if number == 0:
+                outputs.append(tensor(output, *part.shape).masked_fill(~counted[..., None], 0.0))
+    return (alone, torch.cat(outputs, dim=1)), cache
+
+
 def _cached_trial(
     answer: Answer,
     x: Tensor,
@@ -65,9 +82,9 @@ def _cached_trial(
     n_heads: int,
     real: Tensor,
     chunks: tuple[int, ...],
-) -> Tensor:
+) -> tuple[Tensor, Tensor]:
     """Compare the outputs of all chunks."""
-    return _in_chunks(answer, x, real, chunks, w_q, w_k, w_v, w_o, n_heads)[0]
+    return _in_turn(answer, x, real, chunks, w_q, w_k, w_v, w_o, n_heads)[0]
 
 
 def _cached_budget(
@@ -123,8 +140,11 @@ CACHE = Exercise(
     reference=_cached,
     cases=_cached_cases,
     trial=_cached_trial,
+    may_change=("cache",),
+    returns=("output", "output when another text is read in turn"),
     budget=_cached_budget,
-    tested="prompts, chunks of several positions, padding on the left, gaps, scores far below 0, work, both dtypes",
+    tested="prompts, chunks of several positions, padding on the left, gaps, scores far below 0, two "
+    "texts in turn, work, both dtypes",
     hints=(
         "What of an earlier position does a later one need? Neither its query nor its output. Keep what is needed, "
         "make it longer by the new positions, and attend over all of it with the new queries alone.",
@@ -137,7 +157,8 @@ CACHE = Exercise(
         Mistake(
             "recomputed",
             _recomputed,
-            "You keep the inputs and project all of them again at each call. Keep the keys and values.",
+            "The numbers are right and cost too much. You project earlier inputs again at each call, where their keys "
+            "and values can be kept, or at each call you go through more than the text so far, such as a long buffer.",
         ),
         Mistake(
             "new-keys-only",

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from companion.chapters.interview.exercises.task_attention_1_heads import HEADS, _attend
 from companion.chapters.interview.exercises.task_attention_2_masks import MASKS, _layer_weights, _padded
-from companion.chapters.interview.exercises.task_attention_3_cache import CACHE, Cache, _in_chunks, _longer
+from companion.chapters.interview.exercises.task_attention_3_cache import CACHE, Cache, _in_turn, _longer
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
 from companion.practice.task import Task
@@ -52,16 +52,16 @@ def _grouped_trial(
     n_kv_heads: int,
     real: Tensor,
     chunks: tuple[int, ...],
-) -> Tensor:
+) -> tuple[Tensor, Tensor]:
     """Compare the outputs of all chunks; the cache may take twice what keys, values and mask need."""
-    output, cache = _in_chunks(answer, x, real, chunks, w_q, w_k, w_v, w_o, n_heads, n_kv_heads)
+    outputs, cache = _in_turn(answer, x, real, chunks, w_q, w_k, w_v, w_o, n_heads, n_kv_heads)
     needed = real.numel() * (w_k.shape[1] + w_v.shape[1] + 1)
     if entries(cache) > 2 * needed and n_heads > 2 * n_kv_heads:
         raise Refusal(
             f"In the end your cache keeps {entries(cache):,} numbers. The keys, values and mask of {x.shape[1]} "
             f"positions are {needed:,}, and twice that is allowed."
         )
-    return output
+    return outputs
 
 
 def _grouped_cases() -> list[Case]:
@@ -83,6 +83,8 @@ def _grouped_cases() -> list[Case]:
 
     ones, twice = torch.ones(2, 1), torch.tensor([[1.0, 0.0], [0.0, 2.0]])
     by_hand = torch.tensor([[[1.0, 2.0]]]), torch.ones(2, 2), ones, ones, twice, 2, 1, _padded(1, t=1), (1,)
+    one = torch.ones(1, 1)
+    far = torch.tensor([[[1.0], [200.0]]]), one, -one, one, one, 1, 1, _padded(1, t=2, left=True), (1, 1)
     return [
         Case(by_hand, "the example"),
         Case(layer(5, 4, 2, 2, F64, _padded(3, t=3), 3), "all at once"),
@@ -93,6 +95,7 @@ def _grouped_cases() -> list[Case]:
         Case(layer(6, 8, 2, 2, F64, _padded(7, 7, t=7), 3, 2, 2), "groups of four"),
         Case(layer(5, 6, 2, 3, F64, _padded(5, 5, t=5), 2, 3, scale=1e4), "large weights"),
         Case(layer(4, 4, 2, 2, F64, torch.tensor([[True, False, True, True]]), 1, 1, 2), "a gap"),
+        Case(far, "scores far below 0"),
     ]
 
 
@@ -107,8 +110,10 @@ GROUPS = Exercise(
     reference=_grouped,
     cases=_grouped_cases,
     trial=_grouped_trial,
+    may_change=("cache",),
+    returns=("output", "output when another text is read in turn"),
     tested="outputs chunk by chunk and the size of the cache; groups of one to six heads, left padding, a gap, "
-    "both dtypes",
+    "scores far below 0, two texts in turn, both dtypes",
     hints=(
         "Only keys and values have fewer heads. Ask when each query head must have keys of its own, and keep "
         "everything before that moment narrow.",

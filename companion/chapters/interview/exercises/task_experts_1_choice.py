@@ -7,7 +7,7 @@ from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
-from companion.practice.trial import gradients, several, tensor, untouched
+from companion.practice.trial import gradients, several, tensor
 
 F32, F64 = torch.float32, torch.float64
 Answer = Callable[..., object]
@@ -23,7 +23,6 @@ def _choice_trial(answer: Answer, logits: Tensor, k: int) -> tuple[object, ...]:
     leaf = logits.clone().requires_grad_()
     chosen, weights = several(answer(leaf, k), "chosen", "weights")
     weights = tensor(weights, len(logits), k)
-    untouched(logits=(logits, leaf))
     return chosen, weights.detach(), *gradients(weights, [leaf])
 
 

@@ -12,7 +12,7 @@ from companion.chapters.interview.exercises.task_experts_2_places import _places
 from companion.practice.budget import Budget
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
-from companion.practice.trial import gradients, tensor, untouched
+from companion.practice.trial import gradients, tensor
 
 F32, F64 = torch.float32, torch.float64
 Answer = Callable[..., object]
@@ -42,11 +42,9 @@ def _layer_trial(
     answer: Answer, x: Tensor, logits: Tensor, w_up: Tensor, w_down: Tensor, k: int, capacity: int
 ) -> tuple[Tensor, ...]:
     """Compare the output and the gradients of all four tensors; where work is counted, the forward pass alone."""
-    given = {"x": x, "logits": logits, "w_up": w_up, "w_down": w_down}
-    leaves = [one.clone().requires_grad_() for one in given.values()]
+    leaves = [one.clone().requires_grad_() for one in (x, logits, w_up, w_down)]
     with torch.set_grad_enabled(len(x) < LONG):
         output = tensor(answer(*leaves, k, capacity), *x.shape)
-    untouched(**{name: (given[name], leaf) for name, leaf in zip(given, leaves, strict=True)})
     return (output,) if len(x) >= LONG else (output.detach(), *gradients(output, leaves))
 
 
@@ -96,6 +94,7 @@ LAYER_OF_EXPERTS = Exercise(
     reference=_layer,
     cases=_layer_cases,
     trial=_layer_trial,
+    returns=("output", *(f"gradient for {name}" for name in ("x", "logits", "w_up", "w_down"))),
     budget=_layer_budget,
     tested="outputs and gradients; dropped tokens, uneven routers, work, both dtypes",
     hints=(

@@ -12,7 +12,7 @@ from companion.chapters.interview.exercises.task_experts_3_layer import LAYER_OF
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
 from companion.practice.task import Task
-from companion.practice.trial import gradients, tensor, untouched
+from companion.practice.trial import gradients, tensor
 
 F32, F64 = torch.float32, torch.float64
 Answer = Callable[..., object]
@@ -29,7 +29,6 @@ def _balance_trial(answer: Answer, logits: Tensor, k: int) -> tuple[Tensor, ...]
     """Compare the loss and its gradient."""
     leaf = logits.clone().requires_grad_()
     loss = tensor(answer(leaf, k))
-    untouched(logits=(logits, leaf))
     return loss.detach(), *gradients(loss, [leaf])
 
 
@@ -59,6 +58,7 @@ BALANCE = Exercise(
     reference=_balance,
     cases=_balance_cases,
     trial=_balance_trial,
+    returns=("loss", "gradient of the logits"),
     tolerance={F64: 1e-6, F32: 1e-5},  # a count over a count is a float32
     tested="the loss and its gradient; one and several choices, uneven routers, large logits, both dtypes",
     hints=(
