@@ -28,7 +28,8 @@ class Budget:
         largest: entries of the largest tensor that an operation makes. A view makes none.
         held: entries of all tensors that are alive at one moment, without the arguments.
         work: a product of ``(n, k)`` by ``(k, m)`` counts ``n k m``, reading or writing by index what is read or
-            written; any other operation counts the entries of its largest argument or result.
+            written, making a tensor, as ``x.new_zeros`` does, what is made; any other operation counts the entries
+            of its largest argument or result.
     """
 
     largest: int | None = None
@@ -138,6 +139,9 @@ class CostMeter(TorchDispatchMode):
 _FRESH = {torch.ops.aten.lift_fresh, torch.ops.aten.lift}
 _READS = {torch.ops.aten.index, torch.ops.aten.index_select, torch.ops.aten.gather, torch.ops.aten.embedding}
 _WRITES = {torch.ops.aten.index_put_, torch.ops.aten.index_add_, torch.ops.aten.index_copy_, torch.ops.aten.scatter_}
+_MAKES = {
+    getattr(torch.ops.aten, name) for name in ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros")
+}
 _VECTORS = {"mv", "addmv", "dot", "vdot"}
 _PRODUCTS = {packet.__name__: formula for packet, formula in flop_registry.items() if packet.__name__ not in _VECTORS}
 _PRODUCTS["addbmm"] = _PRODUCTS["baddbmm"]  # torch counts none of it; it has the same factors
@@ -148,7 +152,7 @@ def _work(func: Callable[..., object], args: tuple, kwargs: dict, result: object
     packet = func._overloadpacket
     if formula := _PRODUCTS.get(packet.__name__.removesuffix("_")):  # in place, as `addmm_`, it is the same product
         return formula(*args, **kwargs, out_val=result) // 2
-    if packet in _READS:
+    if packet in _READS or packet in _MAKES:
         tensors = tree_leaves(result)
     elif packet in _WRITES:
         tensors = [x for x in tree_leaves(args[1:]) if isinstance(x, Tensor)]

@@ -39,6 +39,9 @@ def test_the_meter_counts_what_is_made_held_and_multiplied():
     assert spent_by(lambda: torch.einsum("ij,jk->ik", x, y)).work == 105
     assert spent_by(lambda: torch.tensor([1.0, 2.0])) == Cost(2, 2, 2)
     assert spent_by(lambda: x.expand(9, 5, 3)) == Cost(0, 0, 0)
+    assert spent_by(lambda: x.new_zeros(2)) == spent_by(lambda: torch.zeros(2)) == Cost(2, 2, 2)
+    assert spent_by(lambda: x.new_full((1, 1), 3.0)) == spent_by(lambda: x.new_ones(1)) == Cost(1, 1, 1)
+    assert spent_by(lambda: torch.zeros_like(x)) == Cost(15, 15, 15)
     rows = torch.tensor([4, 0])
     assert spent_by(lambda: x[rows]) == Cost(6, 6, 6)  # of 15 only these are read
     assert spent_by(lambda: x.index_put_((rows,), y[:2, :3])).work == 6
