@@ -68,16 +68,21 @@ def not_zero(got: Shaped[Tensor, "..."], want: Shaped[Tensor, "..."]) -> str | N
 def _of_sequences(
     got: object, want: Sequence[object], tolerance: Mapping[torch.dtype, float], names: Sequence[str]
 ) -> str | None:
-    what = f"{len(want)} results" + (f" ({', '.join(names)})" if names else "")
+    expected = _results(len(want)) + (f" ({', '.join(names[: len(want)])})" if names else "")
+    expected += " is expected." if len(want) == 1 else " are expected."
     if not isinstance(got, tuple | list):
-        return f"you returned {_kind(got)}; {what} are expected."
+        return f"you returned {_kind(got)}; {expected}"
     if len(got) != len(want):
-        return f"you returned {len(got)} results; {what} are expected."
+        return f"you returned {_results(len(got))}; {expected}"
     for index, (mine, theirs) in enumerate(zip(got, want, strict=True)):
         found = difference(mine, theirs, tolerance)
         if found:
             return f"{names[index] if names else f'result {index + 1}'}: {found}"
     return None
+
+
+def _results(count: int) -> str:
+    return "1 result" if count == 1 else f"{count} results"
 
 
 def _of_scalars(got: object, want: object, tolerance: Mapping[torch.dtype, float]) -> str | None:
