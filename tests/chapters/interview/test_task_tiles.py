@@ -8,6 +8,7 @@ import torch
 
 from companion.efficient import tiled_attention
 from companion.practice import inputs
+from companion.practice.checker import check
 from tests.chapters.interview import right_answers_task_tiles as answers
 from tests.tools.practice import BY_NAME, one_line, refused
 
@@ -161,3 +162,38 @@ def test_a_fold_that_writes_into_what_it_is_given_is_refused(function, name):
     error = refused(BY_NAME["tiles-fold"], function)
     assert error.case == 1
     assert f"Your code changed its argument `{name}` in place" in one_line(error)
+
+
+def unchanged_by_hidden_keys(state, scores, value):
+    return state if (scores == -torch.inf).all() else FOLD(state, scores, value)
+
+
+def test_a_fold_returns_new_tensors_also_where_nothing_changes():
+    assert "Your top is a tensor of the old state" in one_line(refused(BY_NAME["tiles-fold"], unchanged_by_hidden_keys))
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"), [("tiles-causal", CAUSAL), ("tiles-backward", BACKWARD)], ids=["causal", "backward"]
+)
+@pytest.mark.parametrize("size", [lambda rows, cols: (max(rows, cols),) * 2, lambda *_: (8, 8)], ids=["square", "8"])
+def test_tiles_larger_than_asked_for_take_too_much_memory(name, reference, size):
+    text = one_line(refused(BY_NAME[name], lambda *given: reference(*given[:-2], *size(*given[-2:]))))
+    assert "memory is counted). The numbers are right, but they cost too much: at its peak it holds" in text
+
+
+def one_query_at_a_time(query, key, value, rows, cols):
+    outputs, sums = [], []
+    for i in range(len(query)):
+        state = query.new_full((1, 1), -torch.inf), query.new_zeros(1, 1), value.new_zeros(1, value.shape[1])
+        for first in range(0, i + 1, cols):
+            keys = slice(first, min(first + cols, i + 1))
+            state = FOLD(state, query[i : i + 1] @ key[keys].mT / query.shape[1] ** 0.5, value[keys])
+        outputs.append(state[2] / state[1])
+        sums.append((state[0] + state[1].log())[:, 0])
+    return torch.cat(outputs), torch.cat(sums)
+
+
+def test_tiles_may_be_smaller_than_asked_for():
+    """With state made by `new_zeros`, which costs what it makes."""
+    cases = [case for case in BY_NAME["tiles-causal"].cases() if case.note.startswith(("wide", "small", "high"))]
+    assert check(dataclasses.replace(BY_NAME["tiles-causal"], cases=lambda: cases), one_query_at_a_time) == len(cases)

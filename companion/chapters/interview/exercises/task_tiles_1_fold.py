@@ -7,7 +7,7 @@ from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
-from companion.practice.trial import several, tensor, untouched
+from companion.practice.trial import Refusal, several, tensor
 
 F32, F64 = torch.float32, torch.float64
 Answer = Callable[..., object]
@@ -32,10 +32,12 @@ def _fold_trial(answer: Answer, scores: Tensor, value: Tensor, sizes: tuple[int,
     """Fold in tile after tile; compare the three results after each."""
     state, found = _start(scores, len(scores), value.shape[1]), []
     for part, values in zip(scores.split(sizes, dim=1), value.split(sizes), strict=True):
-        given = tuple(x.clone() for x in state), part.clone(), values.clone()
-        made = several(answer(*given), "top", "total", "output")
-        untouched(state=(state, given[0]), scores=(part, given[1]), value=(values, given[2]))
-        state = tuple(tensor(x, *old.shape) for x, old in zip(made, state, strict=True))
+        made = several(answer(state, part.clone(), values.clone()), "top", "total", "output")
+        made = tuple(tensor(x, *old.shape) for x, old in zip(made, state, strict=True))
+        for name, new in zip(("top", "total", "output"), made, strict=True):
+            if any(new.untyped_storage().data_ptr() == old.untyped_storage().data_ptr() for old in state):
+                raise Refusal(f"Your {name} is a tensor of the old state. Return new ones, also where nothing changes.")
+        state = made
         found += state
     return tuple(found)
 
@@ -67,6 +69,7 @@ def _fold_cases() -> list[Case]:
         Case(tiles(4, 3, 2, 5, 1, dtype=F32), "tiles of several sizes"),
         Case((low - 2e4, values, sizes), "scores far below 0"),
         Case((torch.zeros(2, 4, dtype=F64), draw.normal(4, 2), (2, 2)), "equal scores of 0"),
+        Case((torch.full((1, 3), -torch.inf), draw.normal(3, 2, dtype=F32), (1, 2)), "nothing but hidden keys: -inf"),
         Case(rising, "scores that rise to 2400"),
         Case((low, values * 1e3, sizes), "large scores and values"),
         Case((_hiding(one, (1, slice(2, 5))), *one_rest), "a row without a key in a later tile: -inf"),
@@ -89,6 +92,7 @@ FOLD = Exercise(
     reference=_fold,
     cases=_fold_cases,
     trial=_fold_trial,
+    returns=tuple(f"{name} after tile {i}" for i in range(1, 4) for name in ("top", "total", "output")),
     tested="the three results after each tile; several sizes, scores far apart, rows without a key, both dtypes",
     hints=(
         "Write the softmax-weighted sum of all keys so far as a quotient. Which two sums does it need, and relative to "

@@ -12,8 +12,8 @@ from companion.practice.forbidden import ATTENTION
 from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
-LONG = 128
-"""Positions from which memory and work are counted."""
+COUNTED, LONG = 16, 128
+"""Positions from which memory is counted, and from which work is."""
 
 
 def _causal(query: Tensor, key: Tensor, value: Tensor, rows: int, cols: int) -> tuple[Tensor, Tensor]:
@@ -37,6 +37,17 @@ def _whole(query: Tensor, key: Tensor, value: Tensor, rows: int, cols: int) -> t
     later = torch.ones(len(query), len(key), dtype=torch.bool).triu(1)
     scores = scores.masked_fill(later, -torch.inf)
     return scores.softmax(dim=-1) @ value, scores.logsumexp(dim=-1)
+
+
+def _row_of_tiles(query: Tensor, key: Tensor, value: Tensor, rows: int, cols: int) -> tuple[Tensor, Tensor]:
+    outputs, sums = [], []
+    for start in range(0, len(query), rows):
+        stop = min(start + rows, len(query))
+        scores = (query[start:stop] @ key[:stop].mT).div_(math.sqrt(query.shape[1]))
+        scores.masked_fill_(torch.arange(stop) > torch.arange(start, stop)[:, None], -torch.inf)
+        sums.append(scores.logsumexp(dim=-1))
+        outputs.append(scores.sub_(sums[-1][:, None]).exp_() @ value[:stop])
+    return torch.cat(outputs), torch.cat(sums)
 
 
 def _three(
@@ -63,6 +74,9 @@ def _causal_cases() -> list[Case]:
         Case((*_three(draw, 8, 4, 3, F64, 60.0), 3, 3), "scores in the thousands"),
         Case((*_three(draw, 5, 3, 2, F64), 4, 1), "a last tile of queries with room for keys behind the end"),
         Case(falling, "scores far below 0"),
+        Case((*_three(draw, 16, 1, 1, F64), 2, 2), "small tiles: memory is counted"),
+        Case((*_three(draw, 48, 1, 1, F64), 24, 2), "high tiles: memory is counted"),
+        Case((*_three(draw, 48, 1, 1, F64), 2, 24), "wide tiles: memory is counted"),
         Case((*_three(draw, 128, 128, 128, F64), 64, 64), "wide heads: a tile too many shows in the work"),
         Case((*_three(draw, 256, 1, 1, F64), 16, 16), "narrow heads: a tile too many shows in the memory"),
         Case((*_three(draw, 192, 8, 8, F32), 16, 8), "a long text: memory and work are counted"),
@@ -81,10 +95,9 @@ def _causal_budget(query: Tensor, key: Tensor, value: Tensor, rows: int, cols: i
     most of it, so that a fourth tile beside three goes beyond; with narrow heads the scores of two rows of tiles do.
     """
     t, width = len(query), query.shape[1] + value.shape[1]
-    if t < LONG:
-        return Budget()
     held = 3 * t * (value.shape[1] + 1) + 12 * rows * (cols + width)
-    return Budget(held=held, work=int(1.15 * _tiles(t, rows, cols) * rows * cols * (width + 24)))
+    work = int(1.15 * _tiles(t, rows, cols) * rows * cols * (width + 24))
+    return Budget(held=held if t >= COUNTED else None, work=work if t >= LONG else None)
 
 
 CAUSAL = Exercise(
@@ -113,9 +126,16 @@ CAUSAL = Exercise(
         Mistake(
             "all-pairs",
             Edit("range(0, stop, cols)", "range(0, len(key), cols)"),
-            "The numbers are right, and they cost too much. Either you compute tiles in which no query sees a "
-            "key, half of all, or you hold the scores of more than a tile at once.",
-            also=(_whole, Edit("range(0, stop, cols)", "range(0, min(stop + 1, len(key)), cols)")),
+            "The numbers are right, and they cost too much. Perhaps you compute tiles in which no query sees a key, or "
+            "tiles larger than `rows` by `cols`, or you hold the scores of more than a tile at once, or "
+            "something is computed for the whole text again and again.",
+            also=(
+                _whole,
+                _row_of_tiles,
+                Edit("range(0, stop, cols)", "range(0, min(stop + 1, len(key)), cols)"),
+                Edit("outputs, sums = [], []", "outputs, sums, rows, cols = [], [], *2 * [max(rows, cols)]"),
+                Edit("outputs, sums = [], []", "outputs, sums, rows, cols = [], [], 8, 8"),
+            ),
         ),
         Mistake(
             "positions-in-the-tile",

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from companion.chapters.interview.exercises.task_tiles_1_fold import FOLD
-from companion.chapters.interview.exercises.task_tiles_2_causal import CAUSAL, LONG, _causal, _three, _tiles
+from companion.chapters.interview.exercises.task_tiles_2_causal import CAUSAL, COUNTED, LONG, _causal, _three, _tiles
 from companion.practice.budget import Budget
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.forbidden import ATTENTION, AUTOGRAD
@@ -45,6 +45,22 @@ def _whole(
     return d_scores @ key, d_scores.mT @ query, weights.mT @ d_output
 
 
+def _row_of_tiles(
+    query: Tensor, key: Tensor, value: Tensor, output: Tensor, lse: Tensor, d_output: Tensor, rows: int, cols: int
+) -> Gradients:
+    d_query, d_key, d_value = (torch.zeros_like(x) for x in (query, key, value))
+    scale = 1 / math.sqrt(query.shape[1])
+    for start in range(0, len(query), rows):
+        r, c = slice(start, min(start + rows, len(query))), slice(0, start + rows)
+        weights = (query[r] @ key[c].mT).mul_(scale).sub_(lse[r, None]).exp_()
+        weights.masked_fill_(torch.arange(weights.shape[1]) > torch.arange(start, r.stop)[:, None], 0.0)
+        d_value[c] += weights.mT @ d_output[r]
+        mean = (output[r] * d_output[r]).sum(dim=-1, keepdim=True)
+        d_scores = (d_output[r] @ value[c].mT).sub_(mean).mul_(weights).mul_(scale)
+        d_query[r], d_key[c] = d_scores @ key[c], d_key[c] + d_scores.mT @ query[r]
+    return d_query, d_key, d_value
+
+
 def _cases() -> list[Case]:
     draw = RandomInputs(173)
 
@@ -67,6 +83,9 @@ def _cases() -> list[Case]:
         Case(given(*_three(draw, 8, 4, 3, F64, 60.0), 3, 3), "scores in the thousands"),
         Case(given(*falling, 3, 2), "scores far below 0"),
         Case(given(*_three(draw, 7, 2, 3, F64), 3, 2, 1e3), "large gradients"),
+        Case(given(*_three(draw, 16, 1, 1, F64), 2, 2), "small tiles: memory is counted"),
+        Case(given(*_three(draw, 48, 1, 1, F64), 24, 2), "high tiles: memory is counted"),
+        Case(given(*_three(draw, 48, 1, 1, F64), 2, 24), "wide tiles: memory is counted"),
         Case(given(*_three(draw, 128, 128, 128, F64), 64, 64), "wide heads: a tile too many shows in the work"),
         Case(given(*_three(draw, 256, 1, 1, F64), 16, 16), "narrow heads: a tile too many shows in the memory"),
         Case(given(*_three(draw, 192, 8, 8, F64), 16, 8), "a long text: memory and work are counted"),
@@ -78,10 +97,9 @@ def _budget(
 ) -> Budget:
     """Allow the gradients three times and some tiles at once, and the work of the tiles, as in the forward pass."""
     t, d_k, d_v = len(query), query.shape[1], value.shape[1]
-    if t < LONG:
-        return Budget()
     held = 3 * t * (2 * d_k + d_v) + 12 * rows * (cols + d_k + d_v)
-    return Budget(held=held, work=int(1.15 * _tiles(t, rows, cols) * rows * cols * (3 * d_k + 2 * d_v + 24)))
+    work = int(1.15 * _tiles(t, rows, cols) * rows * cols * (3 * d_k + 2 * d_v + 24))
+    return Budget(held=held if t >= COUNTED else None, work=work if t >= LONG else None)
 
 
 MEAN = "(output * d_output).sum(dim=-1, keepdim=True)"
@@ -111,9 +129,16 @@ BACKWARD = Exercise(
         Mistake(
             "all-pairs",
             Edit("range(0, r.stop, cols)", "range(0, len(key), cols)"),
-            "The numbers are right, and they cost too much. Either you compute tiles in which no query sees a "
-            "key, half of all, or you hold the weights of more than a tile at once.",
-            also=(_whole, Edit("range(0, r.stop, cols)", "range(0, min(r.stop + 1, len(key)), cols)")),
+            "The numbers are right, and they cost too much. Perhaps you compute tiles in which no query sees a key, or "
+            "tiles larger than `rows` by `cols`, or you hold the weights of more than a tile at once, or "
+            "something is computed for the whole text again and again.",
+            also=(
+                _whole,
+                _row_of_tiles,
+                Edit("range(0, r.stop, cols)", "range(0, min(r.stop + 1, len(key)), cols)"),
+                Edit("    for start in", "    rows = cols = max(rows, cols)\n    for start in"),
+                Edit("    for start in", "    rows = cols = 8\n    for start in"),
+            ),
         ),
         Mistake(
             "average-of-the-tile",
