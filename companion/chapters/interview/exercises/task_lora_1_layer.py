@@ -11,6 +11,8 @@ from companion.practice.trial import Refusal, gradients, tensor
 
 F32, F64 = torch.float32, torch.float64
 Answer = Callable[..., object]
+DRAWN = 20
+"""Numbers of which it is not by chance, whatever they are drawn from, that all rows are equal."""
 
 
 class _Adapter(nn.Module):
@@ -60,6 +62,11 @@ def _layer_trial(
         raise Refusal(f"Your function returned a {type(module).__name__}; a module is expected.")
     if getattr(module, "base", None) is not base or not isinstance(getattr(module, "scale", None), int | float):
         raise Refusal("Your module lacks `base`, the map that was given, or the number `scale`.")
+    drawn = getattr(module, "a", None)
+    if isinstance(drawn, Tensor) and drawn.shape == a.shape and len(a) > 1 and a.numel() >= DRAWN:
+        alike = (drawn == drawn[:1]).all() & (drawn != 0).any()  # zeros are another mistake, told by the gradient
+        if alike.item():
+            raise Refusal("All rows of your `a` are equal, and they stay so in training: the change then has rank 1.")
     shape = *x.shape[:-1], len(weight)
     start = tensor(module(x), *shape)
     trained = {name: p for name, p in module.named_parameters() if p.requires_grad}

@@ -49,6 +49,16 @@ class _Model(nn.Module):
         return self.head(x)
 
 
+def _made(
+    table: Tensor, w_q: Tensor, w_v: Tensor, up: Tensor, down: Tensor, *, tied: bool, shared: bool, deep: bool
+) -> nn.Module:
+    """Make a model, alone or within five others."""
+    model = _Model(table, w_q, w_v, up, down, tied=tied, shared=shared)
+    for _ in range(5 * deep):
+        model = nn.Sequential(model)
+    return model
+
+
 def _add(model: nn.Module, names: Collection[str], rank: int, alpha: float) -> list[str]:
     model.requires_grad_(False)
     made, found = {}, []
@@ -88,18 +98,19 @@ def _add_trial(
     down: Tensor,
     tied: bool,
     shared: bool,
+    deep: bool,
     names: Sequence[str],
     rank: int,
     alpha: float,
 ) -> tuple[object, ...]:
     """Compare the names, what is trained, the output at the start, and the output with matrices that are put in."""
-    model = _Model(table, w_q, w_v, up, down, tied=tied, shared=shared)
+    model = _made(table, w_q, w_v, up, down, tied=tied, shared=shared, deep=deep)
     before = model(tokens).detach()
     found = answer(model, set(names), rank, alpha)
     if not isinstance(found, list | tuple) or not all(isinstance(name, str) for name in found):
         raise Refusal(f"Your function returned a {type(found).__name__}; a list of names is expected.")
     start = tensor(model(tokens), *before.shape)
-    trained = sorted(name for name, p in model.named_parameters() if p.requires_grad)
+    trained = ", ".join(sorted(name for name, p in model.named_parameters() if p.requires_grad)) or "nothing"
     same = (start - before).abs().max() <= 1e-6 * before.abs().max()
     adapters = sorted(_adapters(model))
     _fill_all(model, rank)
@@ -119,8 +130,9 @@ def _model_arguments(
 def _cases() -> list[Case]:
     draw = RandomInputs(192)
 
-    def model(*sizes: int, dtype: torch.dtype, tied: bool = False, shared: bool = False, scale: float = 1.0) -> tuple:
-        return *_model_arguments(draw, *sizes, dtype, scale), tied, shared
+    def model(*sizes: int, dtype: torch.dtype, scale: float = 1.0, **how: bool) -> tuple:
+        flags = (how.get(name, False) for name in ("tied", "shared", "deep"))
+        return *_model_arguments(draw, *sizes, dtype, scale), *flags
 
     both = ("w_q", "w_v")
     return [
@@ -131,6 +143,7 @@ def _cases() -> list[Case]:
         Case((*model(2, 4, 3, 1, dtype=F64), ("head", "w"), 2, 0.5), "a map of the model itself, part of a name"),
         Case((*model(2, 4, 3, 2, dtype=F64), ("table", "norm", "ffn", "w_q"), 1, 2.0), "names that are no linear map"),
         Case((*model(2, 4, 3, 2, dtype=F64), ("0", "2"), 2, 2.0), "places of a sequence"),
+        Case((*model(2, 4, 3, 1, dtype=F64, deep=True), both, 2, 2.0), "a model within others"),
         Case((*model(3, 5, 3, 2, dtype=F64, shared=True), both, 2, 3.0), "one map at two places"),
         Case((*model(3, 5, 4, 1, dtype=F64, tied=True), ("head", "w_q"), 2, 5.0), "a head that shares the table"),
         Case((*model(3, 5, 4, 2, dtype=F64, scale=1e4), both, 3, 6.0), "large numbers"),

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from companion.chapters.interview.exercises.task_lora_1_layer import LAYER, _Adapter, _linear
-from companion.chapters.interview.exercises.task_lora_2_model import MODEL, _add, _cases, _fill_all, _Model
+from companion.chapters.interview.exercises.task_lora_2_model import MODEL, _add, _cases, _fill_all, _made
 from companion.practice.definition import Edit, Exercise, Mistake
 from companion.practice.task import Task
 from companion.practice.trial import Refusal
@@ -36,6 +36,19 @@ def _in_place(model: nn.Module) -> nn.Module:
     return model
 
 
+def _in_place_once(model: nn.Module) -> nn.Module:
+    made = {}
+    for parent in list(model.modules()):
+        for name, child in list(parent._modules.items()):
+            if isinstance(child, _Adapter):
+                if child not in made:
+                    with torch.no_grad():
+                        child.base.weight += child.scale * child.b @ child.a
+                    made[child] = child.base
+                setattr(parent, name, made[child])
+    return model
+
+
 def _merge_trial(
     answer: Answer,
     tokens: Tensor,
@@ -46,12 +59,13 @@ def _merge_trial(
     down: Tensor,
     tied: bool,
     shared: bool,
+    deep: bool,
     names: Sequence[str],
     rank: int,
     alpha: float,
 ) -> tuple[object, ...]:
     """Compare the modules, the number of parameters, the output and all weights of the merged model."""
-    model = _Model(table, w_q, w_v, up, down, tied=tied, shared=shared)
+    model = _made(table, w_q, w_v, up, down, tied=tied, shared=shared, deep=deep)
     _add(model, names, rank, alpha)
     _fill_all(model, rank)
     merged = answer(model)
@@ -60,7 +74,7 @@ def _merge_trial(
     kinds = [f"{name}: {type(module).__name__}" for name, module in model.named_modules(remove_duplicate=False)]
     weights = model.state_dict()
     distinct = f"{len(list(model.parameters()))} parameters"
-    return sorted(kinds), distinct, model(tokens).detach(), *(weights[name] for name in sorted(weights))
+    return "; ".join(sorted(kinds)), distinct, model(tokens).detach(), [weights[name] for name in sorted(weights)]
 
 
 MERGE = Exercise(
@@ -74,6 +88,7 @@ MERGE = Exercise(
     reference=_merge,
     cases=_cases,
     trial=_merge_trial,
+    returns=("modules", "number of parameters", "output", "weights by name"),
     tested="modules, outputs and all weights; no adapter, biases, shared and tied maps, large numbers, both dtypes",
     hints=(
         "Which single matrix does the work of the base and of the change? Mind the order of the two small ones, and "
@@ -88,6 +103,7 @@ MERGE = Exercise(
             _in_place,
             "You add the change to the weight of the base in place. Whoever shares it, as a table does, is changed "
             "too; and an adapter at two places is added twice.",
+            also=(_in_place_once,),
         ),
         Mistake(
             "two-for-one-adapter",
