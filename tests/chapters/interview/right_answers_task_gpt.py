@@ -168,6 +168,7 @@ def generate_in_room(prompt, draws, weights, n_heads, temperature, end):
         logits = _logits(room[:, first:place], weights, n_heads)[:, -1].detach()
         if temperature:
             sums = F.softmax(logits / temperature, dim=-1).cumsum(-1)
+            sums[:, -1] = 1
             chosen = (sums > draws[:, place - start, None]).int().argmax(-1)
         else:
             chosen = logits.max(-1).indices

@@ -89,11 +89,11 @@ def decode_by_unfolding(ids, merges):
     return str(found, "utf8", "replace")
 
 
-def decode_by_recursion(ids, merges):
-    def spelt(i):
-        return bytes((i,)) if i < 256 else spelt(merges[i - 256][0]) + spelt(merges[i - 256][1])
-
-    return b"".join(map(spelt, ids)).decode(errors="replace")
+def decode_by_undoing(ids, merges):
+    """Undo the merges, the last one first."""
+    for number, pair in reversed(list(enumerate(merges, start=256))):
+        ids = [part for i in ids for part in (pair if i == number else (i,))]
+    return bytes(ids).decode(errors="replace")
 
 
 def special_by_scanning(text, merges, special):
@@ -120,7 +120,7 @@ def special_by_recursion(text, merges, special):
 ALTERNATIVES = {
     "tokenizer-train": (train_on_distinct_words, train_on_text),
     "tokenizer-encode": (encode_merge_by_merge, encode_one_place_at_a_time),
-    "tokenizer-decode": (decode_by_unfolding, decode_by_recursion),
+    "tokenizer-decode": (decode_by_unfolding, decode_by_undoing),
     "tokenizer-special": (special_by_scanning, special_by_recursion),
 }
 
@@ -143,7 +143,7 @@ def letters_counted(text, n_merges):
 
 
 def letter_by_letter(ids, merges):
-    return "".join(decode_by_recursion([i], merges) for i in ids)
+    return "".join(decode_by_undoing([i], merges) for i in ids)
 
 
 AS_WRITTEN = [

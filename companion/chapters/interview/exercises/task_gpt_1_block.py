@@ -77,6 +77,8 @@ def _block_cases() -> list[Case]:
     by_hand = x, torch.ones(2), torch.cat([zero, zero, eye], 1), eye, torch.ones(2), zero, zero, 1
     x, w_qkv = torch.tensor([[[1.0, -1.0], [-1.0, 1.0]]]), torch.cat([15 * eye, -15 * eye, eye], 1)
     far = x, torch.ones(2), w_qkv, eye, torch.ones(2), zero, zero, 1
+    first = torch.tensor([[300.0, 0.0], [0.0, 0.0]])  # the width of a head is 2, the scores are -63,640 and 63,640
+    farther = x, torch.ones(2), torch.cat([first, -first, eye], 1), eye, torch.ones(2), zero, zero, 1
     flat = block(2, 3, 2, 2, 5, F64)
     flat = (flat[0].index_fill(1, torch.tensor([1]), 0.5), *flat[1:])
     return [
@@ -90,6 +92,7 @@ def _block_cases() -> list[Case]:
         Case(block(2, 6, 2, 3, 5, F64, scale=1e3), "large features"),
         Case(block(2, 3, 2, 2, 5, F64, shift=1e5), "features far from 0"),
         Case(far, "scores far below 0"),
+        Case(farther, "scores farther below 0"),
     ]
 
 
@@ -123,6 +126,16 @@ BLOCK = Exercise(
             "sees-the-future",
             Edit("is_causal=True", "is_causal=False"),
             "Your tokens look at later ones: the attention is not causal.",
+        ),
+        Mistake(
+            "hidden-by-a-number",
+            Edit(
+                "heads = F.scaled_dot_product_attention(query, key, value, is_causal=True)",
+                "later = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)\n"
+                "    scores = (query @ key.mT / query.shape[-1] ** 0.5).masked_fill(later, -1e4)\n"
+                "    heads = scores.softmax(dim=-1) @ value",
+            ),
+            "You hide scores by a finite number, and scores far below 0 can be smaller than it. Use -inf.",
         ),
         Mistake(
             "no-first-residual",

@@ -95,6 +95,9 @@ def _generate_cases() -> list[Case]:
     )
     lowest = text(3, 2, 3, 9, 8, 1, F64, 1.0, 7, 1e4)
     lowest = lowest[0], torch.zeros_like(lowest[1]), *lowest[2:]
+    vocab = 20
+    table, *rest = draw.normal(vocab, 2, dtype=F32), torch.zeros(1, 2), torch.ones(2), *by_hand[5:-2]
+    last = torch.arange(vocab)[:, None], torch.full((vocab, 1), 1 - 2**-24), table, *rest, 1.0, 0
     return [
         Case(by_hand, "the example"),
         Case(alike, "greedy, equal logits"),
@@ -108,6 +111,7 @@ def _generate_cases() -> list[Case]:
         Case(text(6, 2, 8, 10, 3, 1, F64, 2.0, 0), "texts that end, prompts that hold the end"),
         Case(many, "two thousand draws"),
         Case(lowest, "a large table, draws of 0"),
+        Case(last, "draws just below 1"),
     ]
 
 
@@ -122,7 +126,8 @@ GENERATE = Exercise(
     reference=_generate,
     cases=_generate_cases,
     trial=_generate_trial,
-    tested="greedy and three temperatures; no new token, texts beyond the positions, texts that end, draws of 0",
+    tested="greedy and three temperatures; no new token, texts beyond the positions, texts that end, draws of 0 "
+    "and just below 1",
     hints=(
         "One round: what does the model read, which of its outputs do you need, and how does a token come out of it? "
         "Then look at what changes from round to round.",
@@ -191,6 +196,12 @@ GENERATE = Exercise(
             Edit("sums <= draw", "sums < draw"),
             "Your running sum may equal the draw. It has to exceed it: with a draw of 0, a first token of probability "
             "0 would be written.",
+        ),
+        Mistake(
+            "beyond-the-vocabulary",
+            Edit(".clamp(max=logits.shape[-1] - 1)", ""),
+            "Where rounding leaves the last running sum below the draw you write a number that is no token. Write the "
+            "last token there.",
         ),
         Mistake(
             "last-of-equals",

@@ -70,6 +70,7 @@ TRAIN = Exercise(
     place=1,
     minutes=15,
     reference=_train,
+    returns=tuple(f"merge {i}" for i in range(1, 16)),
     cases=_train_cases,
     tested="empty text, one byte, overlaps, equal counts, blanks, letters of several bytes, too many merges",
     hints=(

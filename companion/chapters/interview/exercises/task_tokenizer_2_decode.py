@@ -17,6 +17,13 @@ def _decode(ids: Sequence[int], merges: Sequence[Pair]) -> str:
     return b"".join(pieces[i] for i in ids).decode("utf-8", errors="replace")
 
 
+def _by_calls(ids: Sequence[int], merges: Sequence[Pair]) -> str:
+    def piece(i: int) -> bytes:
+        return bytes([i]) if i < 256 else piece(merges[i - 256][0]) + piece(merges[i - 256][1])
+
+    return b"".join(map(piece, ids)).decode("utf-8", errors="replace")
+
+
 def _decode_cases() -> list[Case]:
     a, b = map(ord, "ab")
     smile = list("🙂".encode())
@@ -33,6 +40,7 @@ def _decode_cases() -> list[Case]:
         Case(([97, 255, 98, 169], []), "bytes that are no letter"),
         Case(([240, 159, 153], []), "three bytes of a sign of four"),
         Case((_encode("été là 🙂 né", trained), trained), "what a trained tokenizer gives"),
+        Case(([1755], [(97, 97), *((last, 97) for last in range(256, 1755))]), "1,500 merges, each of the one before"),
         Case(([97, 13, 10, 98], []), "the end of a line in two signs"),
         Case(([97, 0, 127, 194, 128], []), "the smallest and the largest of one byte"),
     ]
@@ -48,7 +56,7 @@ DECODE = Exercise(
     minutes=6,
     reference=_decode,
     cases=_decode_cases,
-    tested="no number, merges of merges, letters cut between numbers, bytes that are no letter",
+    tested="no number, merges of merges, a chain of 1,500, letters cut between numbers, bytes that are no letter",
     hints=(
         "What does a number stand for, bytes or letters? Think of a model that has written the first half of a letter.",
         "List the bytes of every number: those of 256 are the bytes of both parts of the first merge, and so on "
@@ -63,6 +71,12 @@ DECODE = Exercise(
                 '"".join(pieces[i].decode("utf-8", errors="replace") for i in ids)',
             ),
             "You turn each number into text by itself. A letter may be cut between two numbers: join the bytes first.",
+        ),
+        Mistake(
+            "too-deep",
+            _by_calls,
+            "Your function calls itself for the parts of a merge, and the chain of merges is longer than Python's "
+            "limit. List the bytes of all numbers from 0 on; the parts of a merge come before it.",
         ),
         Mistake(
             "fails-on-bad-bytes",
