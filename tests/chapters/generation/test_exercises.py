@@ -7,6 +7,7 @@ from companion.chapters.generation.serving import Machine, Request, simulate
 from companion.efficient import PagedCache
 from companion.practice import exercises, inputs
 from tests.library.tensors import close, normal
+from tests.tools.practice import one_line, refused
 
 BY_NAME = {exercise.name: exercise for exercise in exercises("generation")}
 
@@ -43,3 +44,13 @@ def test_pages_are_those_of_the_package():
     for name, table in cache.tables.items():
         pool = cache.keys[:, 0], cache.values[:, 0]
         close(reference("paged-attention", query[0], *pool, table, cache.lengths[name]), cache.attend(name, query)[0])
+
+
+def a_run_of_pages(pool, table, length):
+    """Read ascending tables as runs of neighbours."""
+    run = range(table[0], table[0] + len(table))
+    return reference("gather-pages", pool, list(run) if table == sorted(table) else table, length)
+
+
+def test_pages_in_ascending_order_need_not_be_neighbours():
+    assert "(pages in ascending order)" in one_line(refused(BY_NAME["gather-pages"], a_run_of_pages))

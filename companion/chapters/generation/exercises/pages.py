@@ -23,6 +23,7 @@ def _gather_cases() -> list[Case]:
         Case((draw.normal(4, 3, 2, dtype=F64), [1], 2), "one page"),
         Case((draw.normal(3, 1, 5, dtype=F32), [2, 0, 1], 3), "pages of one position"),
         Case((draw.normal(7, 4, 3, dtype=F64), [6, 1, 3], 11)),
+        Case((draw.normal(5, 2, 3, dtype=F64), [1, 3, 4], 5), "pages in ascending order"),
         Case((draw.normal(5, 3, 2, dtype=F32), [4, 2], 6), "full pages"),
         Case((draw.normal(6, 5, 4, dtype=F64), [3, 0, 5, 2], 16), "one position on the last page"),
         Case((draw.normal(6, 2, 3, dtype=F64, scale=1e3), [5, 4, 1], 5), "large numbers"),
@@ -38,7 +39,7 @@ GATHER_PAGES = Exercise(
     minutes=10,
     reference=_gather_pages,
     cases=_gather_cases,
-    tested="one page, pages of one position, full and nearly empty last pages, large numbers, both dtypes",
+    tested="one page, pages in any order and ascending, full and nearly empty last pages, large numbers, both dtypes",
     hints=(
         "Take one position of the sequence. Which entry of the table do you need for it, and which row of that page?",
         "Whole division by the size of a page gives the entry, and the remainder gives the row.",

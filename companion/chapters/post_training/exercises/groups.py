@@ -42,6 +42,9 @@ def _cases() -> list[Case]:
 
     split = torch.tensor([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]])
     gaps = drawn(2, 3, 5)
+    log_p, old, rewards, said, clip = drawn(1, 2, 3, torch.tensor([[1, 0]]), dtype="float32")
+    said = torch.tensor([True, True, False]).expand_as(said).clone()
+    impossible = log_p, old.masked_fill(~said, -torch.inf), rewards, said, clip
     return [
         Case(drawn(1, 2, 3, torch.tensor([[1, 0]])), "one prompt, two answers"),
         Case(drawn(2, 4, 5, torch.ones(2, 4)), "all answers right"),
@@ -54,6 +57,7 @@ def _cases() -> list[Case]:
         Case(
             (*gaps[:3], torch.tensor([0, 1, 0, 1, 1]).bool().expand_as(gaps[3]).clone(), gaps[4]), "answers with gaps"
         ),
+        Case(impossible, "padding that was impossible"),
     ]
 
 
@@ -66,7 +70,8 @@ GRPO_LOSS = Exercise(
     minutes=20,
     reference=_grpo_loss,
     cases=_cases,
-    tested="equal rewards, advantages of both signs, ratios in and outside the clip, gaps, both dtypes, large rewards",
+    tested="equal rewards, advantages of both signs, ratios in and outside the clip, gaps, infinite padding, "
+    "both dtypes, large rewards",
     hints=(
         "Which answers is an answer compared with? One row of the rewards is one group.",
         "The ratio is one number a token, the advantage one an answer. What must its shape be?",
@@ -119,8 +124,14 @@ GRPO_LOSS = Exercise(
             "You average over the padding too. Only the tokens of the answer count.",
         ),
         Mistake(
+            "zero-times-infinity",
+            Edit("gain.masked_fill(~said, 0.0)", "(gain * said)"),
+            "You multiply what stands at padding by 0, and infinity times 0 is NaN. Replace it, with `masked_fill` for "
+            "example.",
+        ),
+        Mistake(
             "mean-over-tokens",
-            Edit("mean.mean()", "(gain * said).sum() / said.sum()"),
+            Edit("mean.mean()", "gain[said].mean()"),
             "You average over all tokens, so long answers weigh more. Here each answer has a mean of its own first.",
         ),
         Mistake(

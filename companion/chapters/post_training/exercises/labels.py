@@ -19,6 +19,17 @@ def _answer_labels(tokens: Tensor, assistant: int, end: int) -> Tensor:
     return labels
 
 
+def _alternating(tokens: Tensor, assistant: int, end: int) -> Tensor:
+    labels, speaking, first = torch.full_like(tokens, -100), bool(tokens[0] != assistant), True
+    for t, token in enumerate(tokens.tolist()):
+        if first:
+            speaking, first = not speaking and (t == 0 or token == assistant), False
+        elif speaking:
+            labels[t] = token
+        first = token == end
+    return labels
+
+
 def _cases() -> list[Case]:
     draw = RandomInputs(67)
 
@@ -37,6 +48,8 @@ def _cases() -> list[Case]:
         Case((torch.tensor([1, 5, 3]), 2, 3), "no answer"),
         Case((torch.tensor([1, 5, 3, 2, 3]), 2, 3), "an empty answer"),
         Case((torch.tensor([1, 5, 3, 2, 7, 8, 9]), 2, 3), "an answer without its end"),
+        Case((torch.tensor([2, 7, 3, 2, 8, 3]), 2, 3), "two messages of the assistant in a row"),
+        Case((torch.tensor([1, 5, 3, 1, 6, 3, 2, 7, 3]), 2, 3), "two messages of the user in a row"),
         Case((talk(2, 6), 91, 92), "two rounds"),
         Case((talk(5, 9), 91, 92), "five rounds"),
     ]
@@ -51,7 +64,8 @@ ANSWER_LABELS = Exercise(
     minutes=10,
     reference=_answer_labels,
     cases=_cases,
-    tested="one round and several, no answer, an empty one, one without its end, padding with the end token",
+    tested="one round and several, no answer, an empty one, one without its end, two messages of one "
+    "speaker in a row, padding with the end token",
     hints=(
         "Go through the tokens and remember one thing: is the assistant speaking? Which tokens begin and end that?",
         "The assistant says its end token, but not its role. In which order do you label and change the state?",
@@ -72,6 +86,11 @@ ANSWER_LABELS = Exercise(
             "all-ends",
             Edit("if speaking:", "if speaking or token == end:"),
             "You label every end token. Only the end of an answer counts, not that of a question, and not padding.",
+        ),
+        Mistake(
+            "alternating",
+            _alternating,
+            "You take the messages to alternate. The first token of each message says who speaks.",
         ),
         Mistake(
             "everything",

@@ -1,5 +1,7 @@
 """Exercise on what a decode step waits for: ``arithmetic-batch``."""
 
+import math
+
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 
 
@@ -30,11 +32,13 @@ ARITHMETIC_BATCH = Exercise(
         Case((1000, 7, 1, 10, 5), "one sequence is enough"),
         Case((3, 10, 1, 5, 2), "a batch that is a quotient"),
         Case((1, 10**6, 0, 1, 1), "a batch of a million"),
+        Case((10**18, 20 * 10**18 + 1, 0, 1, 1), "one byte more than 20 sequences pay for"),
         Case((14 * 10**9, 14 * 10**9, 64 * 2**19, 312 * 10**12, 2 * 10**12), "7 billion weights, 64 positions"),
         Case((14 * 10**9, 14 * 10**9, 2048 * 2**19, 312 * 10**12, 2 * 10**12), "7 billion weights, 2,048 positions"),
         Case((14 * 10**9, 35 * 10**8, 2048 * 2**13, 989 * 10**12, 3350 * 10**9), "4-bit weights and a small cache"),
     ],
-    tested="no cache, caches too large, batches of one and of a million, the sizes of a model with 7 billion weights",
+    tested="no cache, caches too large, batches of one and of a million, the sizes of a model with 7 billion "
+    "weights, numbers beyond a float's",
     hints=(
         "Write both times of a step with a batch of B: one for the arithmetic, one for the reading.",
         "The weights are read once for the batch, the caches once for each sequence. Solve for B.",
@@ -56,6 +60,13 @@ ARITHMETIC_BATCH = Exercise(
             "one-too-many",
             Edit("-(-weights * peak // gained)", "weights * peak // gained + 1"),
             "Where both times are equal the step is limited by arithmetic already. You added one sequence.",
+        ),
+        Mistake(
+            "quotient-of-floats",
+            lambda flops, weights, cache, peak, bandwidth: (
+                math.ceil(weights * peak / gained) if (gained := flops * bandwidth - cache * peak) > 0 else 0
+            ),
+            "You round a quotient of floats up. A float has 53 bits, and such numbers need more: divide whole numbers.",
         ),
         Mistake(
             "never-is-an-answer",

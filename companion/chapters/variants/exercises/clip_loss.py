@@ -1,11 +1,14 @@
 """Exercise on pairs of images and captions: ``clip-loss``."""
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
+from companion.practice.trial import gradients, tensor
 
 
 def _clip_loss(images: Tensor, captions: Tensor, log_scale: Tensor) -> Tensor:
@@ -13,6 +16,15 @@ def _clip_loss(images: Tensor, captions: Tensor, log_scale: Tensor) -> Tensor:
     scores = log_scale.exp() * u @ v.T
     own = torch.arange(len(scores))
     return (F.cross_entropy(scores, own) + F.cross_entropy(scores.T, own)) / 2
+
+
+def _clip_trial(
+    answer: Callable[..., object], images: Tensor, captions: Tensor, log_scale: Tensor
+) -> tuple[Tensor, ...]:
+    """Compare the loss and its gradients."""
+    leaves = [x.clone().requires_grad_() for x in (images, captions, log_scale)]
+    loss = tensor(answer(*leaves))
+    return loss.detach(), *gradients(loss, leaves)
 
 
 def _cases() -> list[Case]:
@@ -34,6 +46,7 @@ def _cases() -> list[Case]:
         Case(pairs(7, 2, 2.6, torch.float64), "the scale with which CLIP begins"),
         Case(pairs(3, 9, -1.0, torch.float32), "a scale below 1"),
         Case(pairs(5, 6, 0.0, torch.float64, 1e3), "large entries"),
+        Case((torch.tensor([[1e-4, 0.0], [0.0, 1.0]]), eye, torch.tensor(0.0)), "a short vector"),
         Case((eye, eye, torch.tensor(100.0).log()), "the scale at which CLIP stops"),
         Case(
             (eye.double(), eye.double().flip(0), torch.tensor(5.0, dtype=torch.float64)),
@@ -51,7 +64,10 @@ CLIP_LOSS = Exercise(
     minutes=10,
     reference=_clip_loss,
     cases=_cases,
-    tested="one pair, as many pairs as channels, scales below 1 and beyond 100, large entries, both dtypes",
+    trial=_clip_trial,
+    returns=("loss", "gradient for images", "gradient for captions", "gradient for log_scale"),
+    tested="the loss and its gradients; one pair, as many pairs as channels, scales below 1 and beyond 100, large "
+    "entries, a short vector, both dtypes",
     hints=(
         "A cosine is a product of two vectors of length 1. How do you get all cosines of a batch at once?",
         "Row i of the scores is a question with as many answers as there are captions. Which answer is right?",
@@ -72,6 +88,12 @@ CLIP_LOSS = Exercise(
             "scale-without-exp",
             Edit("log_scale.exp()", "log_scale"),
             "You multiplied by the logarithm of the scale. The factor is its exponential.",
+        ),
+        Mistake(
+            "scale-not-learned",
+            Edit("log_scale.exp()", "log_scale.detach().exp()"),
+            "The loss is right, and no gradient reaches the scale, which the model is to learn: you take it out of "
+            "the tensor. Stay in torch.",
         ),
         Mistake(
             "divided",

@@ -21,10 +21,12 @@ def _cases() -> list[Case]:
         return a, b, draw.mask(n, n)
 
     by_hand = torch.tensor([[1.0, 2.0], [3.0, 4.0]])[..., None]
+    first = torch.tensor([[True, False], [True, True]])[..., None]
     return [
         Case((by_hand, 10 * by_hand, torch.tensor([[True, True], [True, False]])), "the example"),
         Case((by_hand, by_hand, torch.ones(2, 2, dtype=torch.bool)), "all pairs known"),
         Case((by_hand, by_hand, torch.zeros(2, 2, dtype=torch.bool)), "no pair known"),
+        Case((by_hand.masked_fill(~first, torch.nan), by_hand, first[..., 0]), "an unknown pair that is NaN"),
         Case(pairs(1, 3, torch.float64), "one residue"),
         Case(pairs(4, 4, torch.float32), "as many channels as residues"),
         Case(pairs(7, 2, torch.float64)),
@@ -42,7 +44,8 @@ TRIANGLE_SUMS = Exercise(
     minutes=10,
     reference=_triangle_sums,
     cases=_cases,
-    tested="one residue, no pair known, as many channels as residues, large entries, both dtypes",
+    tested="one residue, no pair known, an unknown pair that is NaN, as many channels as residues, large entries, "
+    "both dtypes",
     hints=(
         "Fix i, j and a channel. Which numbers of a and of b are multiplied, and over what does the sum run?",
         "It is a matrix product for each channel. Which of the two tables is transposed?",
@@ -63,6 +66,11 @@ TRIANGLE_SUMS = Exercise(
             "unknown-pairs",
             Edit("a, b = a.masked_fill(hidden, 0.0), b.masked_fill(hidden, 0.0)", "a = a.masked_fill(hidden, 0.0)"),
             "A triangle counts only if both of its edges are known. You checked one.",
+        ),
+        Mistake(
+            "zero-times-nan",
+            lambda a, b, known: torch.einsum("ikc, jkc -> ijc", a * known[..., None], b * known[..., None]),
+            "You multiply unknown entries by 0, and NaN times 0 is NaN. Replace them, with `masked_fill` for example.",
         ),
         Mistake(
             "mask-of-the-result",
