@@ -319,6 +319,8 @@ def steps_by_factors(weight, gradient, m, v, step, rate, decay):
 def bytes_by_package(frozen, trained, mixed):
     kind = "float16" if mixed else "float32"
     weights = weight_bytes(frozen + trained, kind)
+    if not trained:
+        return weights, 0, 0
     gradients = weight_bytes(trained, kind)
     return weights, gradients, adam_bytes(trained, mixed=mixed) - weight_bytes(trained, kind) - gradients
 
@@ -380,7 +382,10 @@ ALTERNATIVES = {
     "bpe-merge": [merge_by_counter, merge_by_text],
     "bpe-encode": [encode_by_rank, encode_by_recursion],
     "perplexity": [
-        lambda x, real, n: (torch.exp((x * real).sum() / real.sum()), (x * real / math.log(2)).sum() / n),
+        lambda x, real, n: (
+            torch.exp((x := x.where(real, 0.0)).sum() / real.sum()),
+            (x / math.log(2)).sum() / n,
+        ),
         lambda x, real, n: (2 ** (x[real] / math.log(2)).mean(), torch.log2(x.exp())[real].sum() / n),
     ],
     "mask-tokens": [corrupted_by_loops, corrupted_by_sums],

@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 import torch
 from torch import nn
 
@@ -10,6 +11,7 @@ from companion.masks import causal
 from companion.multihead import MultiHeadAttention
 from companion.practice import exercises, inputs
 from companion.practice.random_inputs import RandomInputs
+from tests.tools.practice import one_line, refused
 
 BY_NAME = {exercise.name: exercise for exercise in exercises()}
 NEW = (*exercises("exercises"), *exercises("debugging"))
@@ -148,3 +150,55 @@ def test_the_gradients_with_checkpoints_are_those_of_autograd():
     got = BY_NAME["checkpointed-backward"].reference(x, weights, every, d_output)
     for a, b in zip(got, want, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
+
+
+def of(name):
+    return BY_NAME[name].reference
+
+
+EDGES = {
+    "an int and no tensor": (
+        "speculative-step",
+        lambda *given: (torch.tensor((found := of("speculative-step")(*given))[0]), found[1]),
+        "Your first result is a tensor; an int is asked for",
+    ),
+    "a tuple and no list": (
+        "bpe-merge",
+        lambda *given: (list((found := of("bpe-merge")(*given))[0]), found[1]),
+        "Your pair is a list; a tuple is asked for",
+    ),
+    "no letter": ("bpe-encode", lambda word, merges: of("bpe-encode")(word, merges) or [""], "(no letter)"),
+    "blanks": (
+        "bpe-encode",
+        lambda word, merges: " ".join(of("bpe-encode")(word, merges)).split(" ") if word else [],
+        "(blanks)",
+    ),
+    "nothing trained": (
+        "training-memory",
+        lambda frozen, trained, mixed: of("training-memory")(frozen if trained else 0, trained, mixed),
+        "(nothing trained)",
+    ),
+    "no floats": (
+        "training-memory",
+        lambda frozen, trained, mixed: of("training-memory")(int(float(frozen)), trained, mixed),
+        "(more than a float can count)",
+    ),
+    "a vector alone": (
+        "debug-layer-norm",
+        lambda x, *rest: of("debug-layer-norm")(x.flatten(0, -2), *rest).reshape(x.shape),
+        "(a vector alone)",
+    ),
+    "padding alike": (
+        "debug-heads",
+        lambda x, lengths, *rest: of("debug-heads")(
+            x, lengths if len(x) == 1 or lengths.unique().numel() > 1 else torch.full_like(lengths, x.shape[1]), *rest
+        ),
+        "(padding alike in both sentences)",
+    ),
+}
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_an_answer_that_misses_an_edge_is_refused_there(edge):
+    name, function, words = EDGES[edge]
+    assert words in one_line(refused(BY_NAME[name], function))

@@ -1,10 +1,11 @@
 """Drills on byte-pair encoding: ``bpe-merge`` and ``bpe-encode``."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
+from companion.practice.trial import Refusal, several
 
 Pair = tuple[str, str]
 
@@ -29,6 +30,14 @@ def _merge_most_frequent(words: list[list[str]], counts: list[int]) -> tuple[Pai
             seen[pair] += count
     best = min(seen, key=lambda pair: (-seen[pair], pair))
     return best, [_joined(word, best) for word in words]
+
+
+def _merge_trial(answer: Callable[..., object], words: list[list[str]], counts: list[int]) -> tuple[object, object]:
+    """Call the answer once, and see that its pair can be the key of a dictionary."""
+    pair, joined = several(answer(words, counts), "pair", "words")
+    if isinstance(pair, list):
+        raise Refusal("Your pair is a list; a tuple is asked for, which can be the key of a dictionary.")
+    return pair, joined
 
 
 def _merge_cases() -> list[Case]:
@@ -65,6 +74,7 @@ BPE_MERGE = Exercise(
     topic="training",
     reference=_merge_most_frequent,
     cases=_merge_cases,
+    trial=_merge_trial,
     tested="words that occur often, equally frequent pairs, a pair that overlaps itself, pieces of several letters, "
     "a full stop",
     returns=("pair", "words"),
@@ -168,6 +178,8 @@ def _encode_cases() -> list[Case]:
         Case(("abc", [("b", "c"), ("a", "b")]), "the example"),
         Case(("a", [("a", "b")]), "one letter"),
         Case(("xyz", [("a", "b")]), "nothing to join"),
+        Case(("", [("a", "b")]), "no letter"),
+        Case((" a b", [("a", " ")]), "blanks"),
         Case(("lower", lower)),
         Case(("abcd", mixed), "two ways to cut"),
         Case(("abc", [("a", "b"), ("b", "c")]), "two ways to cut"),
@@ -191,7 +203,8 @@ BPE_ENCODE = Exercise(
     topic="training",
     reference=_encoded,
     cases=_encode_cases,
-    tested="one letter, nothing to join, two ways to cut, a pair several times, merges of merges, a full stop",
+    tested="one letter, nothing to join, two ways to cut, a pair several times, merges of merges, no letter, blanks, "
+    "a full stop",
     hints=(
         "Encoding repeats what learning did, in the same order. Which of the pairs that stand in the word was learned "
         "first?",

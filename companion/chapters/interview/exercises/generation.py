@@ -149,6 +149,25 @@ def _recomputed(prompt: Tensor, n_new: int, table: Tensor, positions: Tensor, *w
     return text[len(prompt) :], torch.stack(picked)
 
 
+def _hidden_by_a_number(
+    prompt: Tensor, n_new: int, table: Tensor, positions: Tensor, *weights: Tensor
+) -> tuple[Tensor, Tensor]:
+    w_q, w_k, w_v, w_1, w_2 = weights
+    keys, values = ([table.new_zeros(0, table.shape[1]) for _ in w_q] for _ in range(2))
+    text, picked, start = prompt, [], 0
+    for _ in range(n_new):
+        h = table[text[start:]] + positions[start : len(text)]
+        for i in range(len(w_q)):
+            keys[i], values[i] = torch.cat([keys[i], h @ w_k[i]]), torch.cat([values[i], h @ w_v[i]])
+            later = torch.ones(len(h), len(text), dtype=torch.bool).triu(1 + start)
+            scores = (h @ w_q[i] @ keys[i].mT / math.sqrt(w_q.shape[-1])).masked_fill(later, -1e4)
+            h = h + scores.softmax(dim=-1) @ values[i]
+            h = h + (h @ w_1[i]).relu() @ w_2[i]
+        picked.append(table @ h[-1])
+        start, text = len(text), torch.cat([text, picked[-1].argmax()[None]])
+    return text[len(prompt) :], torch.stack(picked)
+
+
 def _decoder_cases() -> list[Case]:
     draw = RandomInputs(60)
     generator = torch.Generator().manual_seed(61)
@@ -164,6 +183,8 @@ def _decoder_cases() -> list[Case]:
     one = torch.ones(1, 1, 1)
     table, positions = torch.tensor([[1.0], [2.0]]), torch.tensor([[1.0], [2.0], [3.0]])
     by_hand = torch.tensor([0]), 2, table, positions, 0 * one, one, one, one, 0 * one
+    first, far = torch.tensor([1.0, 0.0]).view(2, 1, 1), torch.tensor([[200.0], [-500.0], [0.0]])
+    hidden = torch.tensor([[1.0], [0.5]]), far, first, -first, one.expand(2, 1, 1), *[0 * one.expand(2, 1, 1)] * 2
     return [
         Case(by_hand, "the example"),
         Case(model(2, 1, 5, 3, 1, F64), "one new token, one layer"),
@@ -173,6 +194,7 @@ def _decoder_cases() -> list[Case]:
         Case(model(4, 4, 6, 6, 3, F64), "three layers"),
         Case(model(5, 48, 11, 8, 2, F64), "a long text"),
         Case(model(3, 5, 7, 4, 2, F64, 1e3), "large numbers"),
+        Case((torch.tensor([0, 0]), 1, *hidden), "scores far below 0"),
     ]
 
 
@@ -193,7 +215,8 @@ CACHED_DECODER = Exercise(
     reference=_cached_decoder,
     cases=_decoder_cases,
     budget=_decoder_budget,
-    tested="prompts of one token and more, one to three layers, a long text within a limit of work, both dtypes",
+    tested="prompts of one token and more, one to three layers, a long text within a limit of work, scores far "
+    "below 0, both dtypes",
     returns=("tokens", "scores"),
     hints=(
         "Write the version without a cache first and keep its numbers. Then ask of each layer: what of the tokens "
@@ -209,6 +232,11 @@ CACHED_DECODER = Exercise(
             _recomputed,
             "For every new token your answer computes again what it had for the earlier ones. Keep the keys and values "
             "of each layer.",
+        ),
+        Mistake(
+            "hidden-by-a-number",
+            _hidden_by_a_number,
+            "You hide scores by a finite number, and scores far below 0 can be smaller than it. Use -inf.",
         ),
         Mistake(
             "position-zero-again",

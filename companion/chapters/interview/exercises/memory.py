@@ -20,7 +20,9 @@ def _memory_cases() -> list[Case]:
         Case((7, 5, False), "float32, a part frozen"),
         Case((0, 7_000_000_000, True), "seven billion"),
         Case((7_000_000_000, 4_194_304, True), "seven billion frozen and a small adapter"),
+        Case((5, 0, False), "nothing trained"),
         Case((124_000_000, 1_000_000, False)),
+        Case((2**53 + 1, 2, True), "more than a float can count"),
     ]
 
 
@@ -34,7 +36,7 @@ TRAINING_MEMORY = Exercise(
     topic="complexity",
     reference=_training_memory,
     cases=_memory_cases,
-    tested="float32 and mixed precision, nothing frozen and most of it, seven billion parameters",
+    tested="float32 and mixed precision, nothing frozen, most of it and all, numbers beyond 2**53",
     returns=("weights", "gradients", "optimiser"),
     hints=(
         "Go through the three groups one after the other. Which of them does a frozen parameter belong to?",

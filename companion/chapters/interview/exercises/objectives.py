@@ -15,6 +15,11 @@ def _perplexity(losses: Tensor, real: Tensor, n_bytes: int) -> tuple[Tensor, Ten
     return kept.mean().exp(), kept.sum() / n_bytes / bit
 
 
+def _multiplied(losses: Tensor, real: Tensor, n_bytes: int) -> tuple[Tensor, Tensor]:
+    total = (losses * real).sum()
+    return (total / real.sum()).exp(), total / n_bytes / torch.tensor(2.0, dtype=losses.dtype).log()
+
+
 def _perplexity_cases() -> list[Case]:
     draw = RandomInputs(66)
 
@@ -35,6 +40,7 @@ def _perplexity_cases() -> list[Case]:
         Case(batch([3, 8, 5, 2], 61, junk=30.0), "large losses in the padding"),
         Case((torch.tensor([[1e3, 1.0]], dtype=F64), torch.tensor([[False, True]]), 12), "padding in front"),
         Case((torch.tensor([[1.0, 9.0, 2.0]]), torch.tensor([[True, False, True]]), 12), "a gap"),
+        Case((torch.tensor([[1.0, torch.inf]]), torch.tensor([[True, False]]), 2), "an infinite loss in the padding"),
     ]
 
 
@@ -48,7 +54,8 @@ PERPLEXITY = Exercise(
     topic="training",
     reference=_perplexity,
     cases=_perplexity_cases,
-    tested="one token, rows of several lengths, padding in front and inside, large losses in it, both dtypes",
+    tested="one token, rows of several lengths, padding in front and inside, large and infinite losses in it, both "
+    "dtypes",
     returns=("perplexity", "bits_per_byte"),
     hints=(
         "Both measures begin with the losses of the real tokens only. One needs their mean, the other their sum: "
@@ -65,8 +72,13 @@ PERPLEXITY = Exercise(
             "The losses of the padding take part in your answer.",
         ),
         Mistake(
+            "zero-times-infinity",
+            _multiplied,
+            "You multiply the losses of the padding by 0. An infinite loss times 0 is NaN: pick the real ones instead.",
+        ),
+        Mistake(
             "mean-of-rows",
-            Edit("kept.mean()", "((losses * real).sum(dim=1) / real.sum(dim=1)).mean()"),
+            Edit("kept.mean()", "(losses.where(real, 0.0).sum(dim=1) / real.sum(dim=1)).mean()"),
             "You averaged each row and then the rows: a token of a short row then counts more.",
         ),
         Mistake(

@@ -158,6 +158,7 @@ def _recurrent_cases() -> list[Case]:
         return query, key, draw.normal(t, d_v, dtype=dtype, scale=scale)
 
     by_hand = torch.zeros(2, 1), torch.tensor([[0.0], [2.0]]), torch.tensor([[0.0], [4.0]])
+    far, low, values = three(3, 2, 3, F64)
     return [
         Case(by_hand, "the example"),
         Case(three(3, 2, 3, F64)),
@@ -165,6 +166,7 @@ def _recurrent_cases() -> list[Case]:
         Case(three(5, 3, 4, F32)),
         Case(three(7, 5, 2, F64)),
         Case(three(11, 4, 3, F64, 1e3), "large values"),
+        Case((far.clamp(-1, 1) - 15, low.clamp(-1, 1) - 15, values), "queries and keys far below 0"),
         Case(three(256, 4, 4, F64), "a long text"),
     ]
 
@@ -185,7 +187,7 @@ LINEAR_RECURRENT = Exercise(
     reference=_recurrent,
     cases=_recurrent_cases,
     budget=_recurrent_budget,
-    tested="one position, sizes that differ, large values, a long text within limits, both dtypes",
+    tested="one position, sizes that differ, large values, entries far below 0, a long text within limits, both dtypes",
     hints=(
         "Without a softmax the weighted sum over the past can be taken before the query is known. Which product of "
         "keys and values holds the whole past?",
@@ -221,6 +223,16 @@ LINEAR_RECURRENT = Exercise(
             "not-divided",
             Edit(" / (q @ total)", ""),
             "The sum is not divided by the sum of the weights, so it grows with the text.",
+        ),
+        Mistake(
+            "sum-made-larger",
+            Edit("(q @ total)", "(q @ total + 1e-6)"),
+            "You add a small number to the sum of the weights, or keep it above one. The weights are small themselves "
+            "where queries and keys are far below 0, and their sum is never 0.",
+            also=(
+                Edit("(q @ total)", "(q @ total + 1e-9)"),
+                Edit("(q @ total)", "(q @ total).clamp(min=1e-6)"),
+            ),
         ),
         Mistake(
             "no-map",

@@ -41,6 +41,7 @@ def _norm_cases() -> list[Case]:
         Case(by_hand, "the example"),
         Case(batch(3, 4, eps=0.5, dtype=F64), "a large epsilon"),
         Case(batch(2, 5, eps=0.1, dtype=F32)),
+        Case((torch.tensor([1.0, 3.0]), *by_hand[1:]), "a vector alone"),
         Case(batch(2, 3, 2, 5, eps=0.1, dtype=F64), "two leading axes"),
         Case(batch(3, 1, 4, eps=0.1, dtype=F32), "a batch of single rows"),
         Case(batch(5, 2, eps=1e-5, dtype=F64, scale=1e-3), "small numbers"),
@@ -60,7 +61,7 @@ DEBUG_LAYER_NORM = Exercise(
     reference=_norm,
     broken=_broken_norm,
     cases=_norm_cases,
-    tested="two and three leading axes, small and large numbers and epsilons, rows far from 0, both dtypes",
+    tested="no, one and three leading axes, small and large numbers and epsilons, rows far from 0, both dtypes",
     hints=(
         "There are three faults. Give it one row alone, and the same row beside another. A layer norm gives the row "
         "the same result both times.",
@@ -153,6 +154,7 @@ def _head_cases() -> list[Case]:
         Case(batch([5, 3, 4], 5, 3, 3, F64), "as many sentences as heads"),
         Case(batch([4, 4], 4, 5, 2, F32), "no padding"),
         Case(batch([1, 6], 7, 4, 4, F64)),
+        Case(batch([2, 2], 4, 3, 2, F64), "padding alike in both sentences"),
         Case(batch([3, 5], 5, 3, 2, F64, 1e3), "large values"),
         Case(far, "scores far below 0"),
     ]

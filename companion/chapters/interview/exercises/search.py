@@ -1,10 +1,13 @@
 """Drills on search and on drafts: ``beam-step`` and ``speculative-step``."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
+from companion.practice.trial import Refusal, several
 
 F32, F64 = torch.float32, torch.float64
 
@@ -78,6 +81,11 @@ def _beam_cases() -> list[Case]:
         Case(beams([[-1.0, -1.1, -1.2]] * 3, [0.0, -5.0, -6.0], [1, 1, 1]), "all of one beam"),
         Case(beams([[-1.0, -2.0]] * 3, [-1.1, -2.2, -3.0], [1, 1, 1], alpha=1.0), "more beams than tokens"),
         Case(beams([[-1.0, -2.0, -3.0]] * 2, [-2.0, -1.0], [2, 2], 0, 1), "all finished"),
+        Case(beams([[-1.0, -2.0], [-0.1, -torch.inf]], [-1.0, -0.5], [3, 2], 1), "a finished beam with -inf"),
+        Case(
+            beams([[-1.0, -torch.inf, -2.5], [-torch.inf, -0.5, -torch.inf]], [-1.0, -1.5], [3, 2], alpha=1.0),
+            "forbidden tokens",
+        ),
         Case(beams([[-1.0, -2.0, -3.0, -4.0]] * 2, [-1.0, -3e4], [2, 2], 0), "one finished, the other far behind"),
     ]
 
@@ -92,7 +100,8 @@ BEAM_STEP = Exercise(
     topic="generation",
     reference=_beam_step,
     cases=_beam_cases,
-    tested="one to five beams, more beams than tokens, some and all finished, penalties from 0 to 2, large totals",
+    tested="one to five beams, more beams than tokens, some and all finished, penalties from 0 to 2, large "
+    "totals, forbidden tokens",
     returns=("parent", "token", "totals"),
     hints=(
         "Every beam proposes each token of the vocabulary. Make one table of totals with a row for each beam, and "
@@ -122,6 +131,12 @@ BEAM_STEP = Exercise(
             ),
             "A finished beam still grows, or pays for a token, in your answer. It can only stay as it is, at no "
             "further cost.",
+        ),
+        Mistake(
+            "zero-times-infinity",
+            Edit("step[finished] = -torch.inf", "step *= (~finished)[:, None]\n    step[finished] += -torch.inf"),
+            "Your result has NaN where a log-probability is -inf: you multiply it by 0. Replace the row of a finished "
+            "beam, by an assignment or by `torch.where`.",
         ),
         Mistake(
             "one-from-each-beam",
@@ -159,6 +174,16 @@ def _speculative(draft: Tensor, target: Tensor, tokens: Tensor, u: Tensor) -> tu
         return n, target[n]
     left = (target[n] - draft[n]).clamp(min=0)
     return n, left / left.sum()
+
+
+def _speculative_trial(
+    answer: Callable[..., object], draft: Tensor, target: Tensor, tokens: Tensor, u: Tensor
+) -> tuple[object, object]:
+    """Call the answer once, and see that it counts in whole numbers of Python."""
+    n, distribution = several(answer(draft, target, tokens, u), "accepted", "distribution")
+    if isinstance(n, Tensor):
+        raise Refusal("Your first result is a tensor; an int is asked for. `int(...)` or `.item()` makes one.")
+    return n, distribution
 
 
 def _speculative_cases() -> list[Case]:
@@ -208,6 +233,7 @@ SPECULATIVE_STEP = Exercise(
     topic="generation",
     reference=_speculative,
     cases=_speculative_cases,
+    trial=_speculative_trial,
     tested="drafts accepted whole, in part and not at all, draws of 0 and at the ratio, 1 to 5 tokens, both dtypes",
     returns=("accepted", "distribution"),
     hints=(
