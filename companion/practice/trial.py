@@ -80,6 +80,9 @@ def answering(
         names: of its arguments; those without a name here are not watched.
         free: the names of those that it may change.
 
+    Returns:
+        A function with the same arguments and results.
+
     Raises:
         Unanswered: by the function that is made, where the answer returns ``None`` or ``...``.
         Changed: by the function that is made, where a tensor, or a tuple, list, dictionary or set of the arguments,

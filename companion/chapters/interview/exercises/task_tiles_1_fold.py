@@ -69,7 +69,9 @@ def _fold_cases() -> list[Case]:
         Case(tiles(4, 3, 2, 5, 1, dtype=F32), "tiles of several sizes"),
         Case((low - 2e4, values, sizes), "scores far below 0"),
         Case((torch.zeros(2, 4, dtype=F64), draw.normal(4, 2), (2, 2)), "equal scores of 0"),
-        Case((torch.full((1, 3), -torch.inf), draw.normal(3, 2, dtype=F32), (1, 2)), "nothing but hidden keys: -inf"),
+        Case(
+            (torch.tensor([[-torch.inf, 1.0, 2.0]]), draw.normal(3, 2, dtype=F32), (1, 2)), "a hidden first tile: -inf"
+        ),
         Case(rising, "scores that rise to 2400"),
         Case((low, values * 1e3, sizes), "large scores and values"),
         Case((_hiding(one, (1, slice(2, 5))), *one_rest), "a row without a key in a later tile: -inf"),
