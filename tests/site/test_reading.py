@@ -79,6 +79,12 @@ def test_the_front_page_leads_to_where_one_stopped_and_behind_a_page_that_is_rea
     assert place.locator("a").get_attribute("href") == f"{server}/{NEXT}.html"
 
 
+def test_the_front_page_leads_to_the_newest_place(open_page):
+    older, newer = entry(0.5), entry(0.3, at="2026-02-01T00:00:00.000Z", title="Heads")
+    page = open_page("book/index", {"book/multi-head/several-heads": newer, PAGE: older})
+    assert page.inner_text(".continue-reading") == "Go on reading: Heads, 30% read"
+
+
 def test_pages_that_are_read_have_a_tick_in_the_lists(open_page):
     page = open_page("book/attention/index", {PAGE: entry(0.95), "book/attention/questions": entry(0.5)})
     marked = page.eval_on_selector_all(
