@@ -183,7 +183,7 @@ const searchEngine = (() => {
     /**
      * Find the places that fit a query best.
      * @param {string} query
-     * @returns {{results: any[], instead: [string, string][], missing: string[]}} places with marked parts; words that
+     * @returns {{results: any[], count: number, instead: [string, string][], missing: string[]}} places with marked parts; words that
      *   were read as others; words that stand nowhere
      */
     function search(query) {
