@@ -112,7 +112,7 @@ def test_a_model_of_the_readers_own_opens_from_the_kernel_and_shows_what_pytorch
         got = torch.tensor([float(label.rpartition(": ")[2]) for label in shown["labels"]], dtype=torch.float64)
         torch.testing.assert_close(got, weights.flatten(), rtol=0, atol=0.0051)
     assert len(root.query_selector_all('[data-trait="head"]')) == sizes["n_heads"]
-    blocks = root.query_selector_all('[data-trait="block"] option')
+    blocks = root.query_selector_all('[data-trait="block"]')
     assert len(blocks) == 2 + 10 * sizes["n_layers"]
     assert not root.query_selector('[data-trait="tour"]').is_visible()
     assert root.query_selector('[data-trait="another"]').click() is None

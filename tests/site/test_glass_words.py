@@ -24,7 +24,7 @@ LACKS = "(root) => root.querySelector('.ex-side .ex-caption').textContent"
 def test_what_is_left_out_is_said_and_the_end_of_a_tour_or_a_button_puts_it_back(root):
     assert root.evaluate(LACKS) == "next word"
     put(root, **{"tour-begin": None})
-    assert root.evaluate(TOUR)["text"].startswith("1 of 4. ")
+    assert root.evaluate(TOUR)["place"] == "1 of 4"
     put(root, tour=2)
     put(root, **{"tour-next": None})
     assert root.evaluate(LACKS) == "next word, without head 1 of decoder layer 1: cross-attention"
@@ -46,13 +46,13 @@ def test_a_stop_that_speaks_of_a_row_is_left_with_the_row(root):
     put(root, tour=1)
     for _ in range(3):
         put(root, **{"tour-next": None})
-    assert root.evaluate(TOUR)["text"].startswith("4 of 4. ")
+    assert root.evaluate(TOUR)["place"] == "4 of 4"
     root.evaluate("(root) => tools.look(root.querySelector('[data-matrix=\"weights\"] .ex-cell'))")
     assert root.evaluate(TOUR)["text"] == "You have left the tour."
 
 
 def test_a_number_of_a_vector_is_shown_beside_the_vectors_and_rows_have_their_english(root):
-    put(root, block=11)
+    put(root, block="11")
     told = root.evaluate("""(root) => {
       const marks = [...root.querySelectorAll(".ex-heat rect")];
       tools.look(marks[marks.length - 1]);

@@ -208,22 +208,20 @@ def check_swaps(root, values, looked):
 
 
 def check_blocks(root, values):
-    """Hold the vectors of each block against PyTorch, by the name that the menu gives it."""
-    put(root, sentence=1, all=None)
+    """Hold the vectors of each block against PyTorch, and the weights that an attention shows with them."""
+    put(root, sentence=1, head="1", all=None)
     want = numbers(values["sentences"][1].split(), translator.MOST, {})
     parts = {
         "embeddings and positions": "",
         "cross-attention": "cross_attention",
         "feed-forward network": "feed_forward",
     }
-    names = root.evaluate(
-        "root => [...root.querySelector('[data-trait=block]').options].map(option => option.textContent)"
-    )
+    names = root.evaluate("root => [...root.querySelectorAll('.ex-machine label')].map(label => label.textContent)")
     assert len(names) == len(set(names)) == 22
     for k, name in enumerate(names):
-        put(root, block=k)
-        where, _, part = name.partition(": ")
-        side, _, layer = where.partition(" layer ")
+        put(root, block=str(k))
+        side, _, part = name.partition(": ")
+        layer, part = (part[0], part[2:]) if part[0].isdigit() else ("", part)
         attention = "attention" if side == "encoder" else "self_attention"
         part = re.sub(r"after add and norm (\d)", r"norm_\1", parts.get(part, part)).replace(
             "self-attention", attention
@@ -238,6 +236,8 @@ def check_blocks(root, values):
         assert [text for text, _, _ in labels] == [f"{word}, feature {j}" for word in words for j in range(64)], name
         shown = table([[text] for _, _, text in labels]).reshape(len(words), 64)
         torch.testing.assert_close(shown, want["kept"][path][0], rtol=0, atol=0.0051, msg=lambda m, n=name: f"{n}: {m}")
+        if place := next((one for one in PLACES if path.endswith(f".{one}")), None):
+            compare(root, values, 1, translator.MOST, place, int(layer), 1)
 
 
 CHECKS = {"Glass": check}

@@ -305,6 +305,16 @@ function open_glass(view, glass) {
     else tour.show();
   });
   view.watch("stop", () => tour.show());
+  // Who looks into an attention sees its weights in the map above, too.
+  view.watch("block", () => {
+    const [, , layer, place] = paths()[view.get("block")].split(".");
+    if (!PLACES[place] || moving) return;
+    moving = true;
+    view.set("place", place);
+    view.set("layer", Number(layer));
+    moving = false;
+    draw();
+  });
   new ResizeObserver(() => view.get("tree") && draw()).observe(beams.box);
   const box = h(
     "div",
@@ -346,10 +356,7 @@ function open_glass(view, glass) {
     texts,
     beams.box,
     h("p", { class: "ex-part" }, "Look into a block"),
-    controls(menu(view, { name: "block", label: "block", options: paths().map((path, k) => [k, name_of(path)]) })),
-    scale,
-    heat.plot,
-    reading,
+    h("div", { class: "ex-machineflow" }, machine(view, paths()), h("div", null, scale, heat.plot, reading)),
   );
   return { box, draw };
 }

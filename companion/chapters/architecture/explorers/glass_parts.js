@@ -17,6 +17,28 @@ function name_of(path) {
   const words = BLOCKS[part] ?? `after add and norm ${part.slice(-1)}`;
   return `${side}${layer ? ` layer ${layer}` : ""}: ${words}`;
 }
+// The blocks of the model as it is drawn: encoder left, decoder right, read from the bottom up. One of them is looked into.
+function machine(view, paths) {
+  const sides = ["encoder", "decoder"].map((side) => paths.filter((path) => path.startsWith(side)));
+  const most = Math.max(...sides.map((side) => side.length));
+  const words = (path) => {
+    const [side, what] = name_of(path).split(": ");
+    const [, , layer] = side.split(" ");
+    return [
+      h("span", { class: "ex-heard" }, `${path.split(/[._]/)[0]}: `),
+      layer === undefined ? what : `${layer} ${what}`,
+    ];
+  };
+  const options = paths.map((path, k) => [k, words(path)]);
+  const label = "block: encoder left, decoder right, from the bottom up; the number is the layer";
+  const box = choice(view, { name: "block", label, options, className: "ex-choice ex-machine" });
+  box.querySelectorAll("label").forEach((one, k) => {
+    const side = sides.findIndex((list) => list.includes(paths[k]));
+    one.style.gridArea = `${most - sides[side].indexOf(paths[k])} / ${side + 1}`;
+    one.classList.toggle("ex-attends", /attention$/.test(paths[k]));
+  });
+  return box;
+}
 const LEFT_OUT = { causal: "the causal mask", positions: "positions", norm: "norms", scale: "the scale" };
 const quoted = (word) => `“${word}”`;
 
