@@ -39,7 +39,7 @@
     const bar = Object.assign(document.createElement("div"), { className: "reading-bar" });
     bar.setAttribute("aria-hidden", "true");
     document.body.append(bar);
-    const words = (node) => node.cloneNode(true).textContent.replace(/#$/, "").replace(/\s+/g, " ").trim();
+    const words = (node) => (node?.textContent ?? "").replace(/#$/, "").replace(/\s+/g, " ").trim();
     const title = words(article.querySelector("h1"));
     const forward = /** @type {HTMLAnchorElement} */ (document.querySelector(".prev-next-footer a.right-next"));
     const next = forward ? nameOf(forward.href) : "";

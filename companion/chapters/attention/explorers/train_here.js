@@ -282,7 +282,7 @@ function render({ model, el }) {
       toggle(view, { name: "warmup", label: "with warm-up" }),
     ),
     controls(train),
-    controls(reset, stop),
+    controls(stop, reset),
     h(
       "div",
       { class: "ex-trainflow" },
