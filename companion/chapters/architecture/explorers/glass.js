@@ -221,7 +221,8 @@ function open_glass(view, glass) {
       ),
     });
     const without = missing();
-    lacks.textContent = `next word${without.length ? `, without ${without.join(" and ")}` : ""}`;
+    lacks.textContent =
+      ["next word", `next word, without ${without[0]}`][without.length] ?? `next word, without ${without.length} parts`;
     const next = row_of(probabilities, step);
     const order = range(next.length).sort((a, b) => next[b] - next[a]);
     bars.replaceChildren(

@@ -72,7 +72,7 @@ def _sentences(found: list[dict[str, float]]) -> list[str]:
         "At d_k = 4 each score is the sum of 4 products, which cancel only in part. The spread grows to "
         f"{shown(sd[1])}, near {root(1)}, and the largest weight (orange) from {_share(top[0])} to {_share(top[1])}.",
         f"At d_k = 16 the spread is {shown(sd[2])}, near {root(2)}. The lowest row shows how much each weight w still "
-        f"changes with its own score: w (1 − w), {_share(total[2])} in total, down from {_share(total[0])} in step 1.",
+        f"changes with its own score: w (1 − w), {_share(total[2])} in total, {_share(total[0])} in step 1.",
         f"At d_k = 64, the width of a head in 2017, the spread is {shown(sd[3])}, near {root(3)}. One key has "
         f"{_share(top[3])} of the weight, and the derivatives add up to {_share(total[3])}.",
         f"At d_k = 256 the spread is {shown(sd[4])}, near {root(4)}. One key has {_share(top[4])} of the weight, and "
