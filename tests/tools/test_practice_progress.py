@@ -148,8 +148,9 @@ def test_the_lists_hold_each_piece_once_the_easy_ones_first_and_no_link_in_a_lin
 
 def test_the_scripts_are_loaded_where_they_are_used(built):
     scripts = re.findall(r'<script defer="defer" src="[^"]*js/([\w-]+\.js)', built)
-    assert scripts[:5] == ["vocabulary.js", "util.js", "dom.js", "store.js", "practice.js"], "shared ones come first"
-    assert sorted(scripts[5:]) == sorted(["questions.js", "progress-file.js", "progress.js"])
+    assert scripts[:3] == ["util.js", "store.js", "reading.js"], "those of every page come first"
+    assert scripts[3:6] == ["vocabulary.js", "dom.js", "practice.js"], "then the shared ones"
+    assert sorted(scripts[6:]) == sorted(["questions.js", "progress-file.js", "progress.js"])
     assert "Without a script." in re.search(r'<div class="progress-desk">.*?</div>', built, re.DOTALL)[0]
 
 
