@@ -41,7 +41,7 @@ UNSEEN = """async (root, bar) => {
       && !one.matches(".ex-heard")).map((one) => one.getBoundingClientRect())
       .filter(({ width, height, top, bottom }) => width > 2 && height > 2 && bottom > bar && top < innerHeight);
     const moved = Math.abs(control.getBoundingClientRect().top - before);
-    if (moved > 2) found.push(`${trait} moves by ${moved.toFixed(0)} pixels`);
+    if (moved > 2 && scrollY > 0) found.push(`${trait} moves by ${moved.toFixed(0)} pixels`);
     if (!seen.length) found.push(`${trait} changes nothing in view`);
   }
   return [tried, found];

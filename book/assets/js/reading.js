@@ -87,7 +87,7 @@
 
   function mark() {
     const pages = kept();
-    const links = document.querySelectorAll(".bd-sidebar-primary a.reference.internal, .chapter-pages a.reference");
+    const links = document.querySelectorAll(".bd-sidebar-primary a.reference, .chapter-pages a.reference");
     for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (links))
       link.classList.toggle("page-read", pages.get(nameOf(link.href))?.share >= READ);
   }
