@@ -25,6 +25,7 @@ UNSEEN = """async (root, bar) => {
     tried += 1;
     control.scrollIntoView({ block: "center" });
     const before = control.getBoundingClientRect().top;
+    const scrolled = scrollY;
     const changed = new Set();
     const note = (records) => records.forEach(({ target }) => changed.add(target.nodeType === 3 ? target.parentElement
       : target));
@@ -41,7 +42,8 @@ UNSEEN = """async (root, bar) => {
       && !one.matches(".ex-heard")).map((one) => one.getBoundingClientRect())
       .filter(({ width, height, top, bottom }) => width > 2 && height > 2 && bottom > bar && top < innerHeight);
     const moved = Math.abs(control.getBoundingClientRect().top - before);
-    if (moved > 2 && scrollY > 0) found.push(`${trait} moves by ${moved.toFixed(0)} pixels`);
+    const atTheTop = scrolled > 0 && scrollY === 0; // so much went above it that the page cannot follow
+    if (moved > 2 && !atTheTop) found.push(`${trait} moves by ${moved.toFixed(0)} pixels`);
     if (!seen.length) found.push(`${trait} changes nothing in view`);
   }
   return [tried, found];
