@@ -1,5 +1,6 @@
 """What a source is called in the text: its authors and year, with a letter where two would be called the same."""
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, MutableMapping
 from string import ascii_lowercase
@@ -20,12 +21,12 @@ def tell_apart(entries: MutableMapping[str, Entry]) -> None:
     """Add a letter to the years of entries with the same authors and year, in the order of the bibliography.
 
     Args:
-        entries: by their keys; those that have their letters already keep them.
+        entries: by their keys; letters of an earlier call are taken off first.
     """
     alike = defaultdict(list)
     for entry in entries.values():
         if "year" in entry.fields:
-            year = entry.fields["year"].rstrip(ascii_lowercase)
+            year = re.sub(r"(?<=\d)[a-z]$", "", entry.fields["year"])
             entry.fields["year"] = year
             alike[authors(entry.persons), year].append(entry)
     for (_, year), group in alike.items():

@@ -11,8 +11,9 @@ SOURCES = r"""
 @article{late, author = {One, A and Two, B and Three, C}, title = {Late}, journal = {J}, year = {2021}}
 @article{pair, author = {One, A and Two, B}, title = {Pair}, journal = {J}, year = {2020}}
 @misc{none, author = {One, A and Two, B}, title = {None}}
+@misc{soon, author = {One, A and Two, B}, title = {Soon}, year = {in press}}
 """
-YEARS = {"wide": "2020b", "deep": "2020a", "late": "2021", "pair": "2020", "none": None}
+YEARS = {"wide": "2020b", "deep": "2020a", "late": "2021", "pair": "2020", "none": None, "soon": "in press"}
 
 
 def test_a_letter_follows_the_order_of_the_bibliography_and_is_added_once():
