@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from companion.chapters.add_norm.exercises.norms import DIFFERENCE_OF_SQUARES
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
 
@@ -140,15 +141,7 @@ LAYER_NORM_BACKWARD = Exercise(
         "left by the same root as forward, with eps in it.",
     ),
     mistakes=(
-        Mistake(
-            "difference-of-squares",
-            Edit(
-                "centred.square().mean(dim=-1, keepdim=True)",
-                "x.square().mean(dim=-1, keepdim=True) - x.mean(dim=-1, keepdim=True).square()",
-            ),
-            "You subtracted the square of the mean from the mean of the squares. Far from 0 both are large and nearly "
-            "equal, and their difference keeps few digits. Subtract the mean first and square then.",
-        ),
+        DIFFERENCE_OF_SQUARES,
         Mistake(
             "statistics-constant",
             Edit(" - mean - along", ""),

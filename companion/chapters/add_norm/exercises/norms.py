@@ -7,6 +7,15 @@ from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
+DIFFERENCE_OF_SQUARES = Mistake(
+    "difference-of-squares",
+    Edit(
+        "centred.square().mean(dim=-1, keepdim=True)",
+        "x.square().mean(dim=-1, keepdim=True) - x.mean(dim=-1, keepdim=True).square()",
+    ),
+    "You subtracted the square of the mean from the mean of the squares. Far from 0 both are large and nearly "
+    "equal, and their difference keeps few digits. Subtract the mean first and square then.",
+)
 
 
 def _layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
@@ -59,15 +68,7 @@ LAYER_NORM = Exercise(
         "the bias comes after that. `torch.var` has an argument that decides by what it divides.",
     ),
     mistakes=(
-        Mistake(
-            "difference-of-squares",
-            Edit(
-                "centred.square().mean(dim=-1, keepdim=True)",
-                "x.square().mean(dim=-1, keepdim=True) - x.mean(dim=-1, keepdim=True).square()",
-            ),
-            "You subtracted the square of the mean from the mean of the squares. Far from 0 both are large and nearly "
-            "equal, and their difference keeps few digits. Subtract the mean first and square then.",
-        ),
+        DIFFERENCE_OF_SQUARES,
         Mistake(
             "over-positions",
             (Edit("x.mean(dim=-1", "x.mean(dim=-2"), Edit("square().mean(dim=-1", "square().mean(dim=-2")),
