@@ -29,8 +29,8 @@ _NOUN = [
     ),
     _stop(
         "map",
-        "One word earlier, the model predicts 本, a classifier, which translates no English word: as in “two sheets of "
-        "paper”, each noun has its own. So the head looks at “magazine” already.",
+        "One word earlier, the model predicts 本, a classifier, which translates no English word: like “sheets” in "
+        "“two sheets of paper”, it goes with the noun. So the head looks at “magazine” already.",
         sentence=BUYS,
         step=8,
     ),
