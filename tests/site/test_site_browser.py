@@ -191,7 +191,7 @@ def test_the_keyboard_reaches_every_box_that_scrolls(visits: dict, theme: str, w
 
 def test_a_box_that_goes_on_to_the_right_fades_out_until_its_end(page: object, server: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{server}/book/attention/why-divide-by-the-root.html")
+    page.goto(f"{server}/book/multi-head/several-heads.html")
     page.wait_for_selector(".bd-article pre.more")
     boxes = "() => [...document.querySelectorAll('.bd-article pre')].filter((e) => e.scrollWidth > e.clientWidth + 2)"
     fades = "(e) => getComputedStyle(e).maskImage.startsWith('linear-gradient')"
