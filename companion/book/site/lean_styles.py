@@ -18,6 +18,8 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 SHEETS = (
+    "basic.css",
+    "pygments.css",
     "styles/pydata-sphinx-theme.css",
     "styles/sphinx-book-theme.css",
     "sphinx-design.min.css",
