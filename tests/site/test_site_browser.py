@@ -18,7 +18,7 @@ from companion.book import pages as pages_of_the_book
 from companion.book import toc
 from companion.book.pages import rules
 from tests.site.accessibility import axe_faults
-from tests.site.browser import AT_REST
+from tests.site.browser import AT_REST, slowed
 
 THEMES = ("light", "dark")
 WIDTHS = {1440: 900, 390: 844}
@@ -273,6 +273,43 @@ def test_pages_open_quickly(
     assert seconds < 15
 
 
+# From the page's own start to what the browser painted first, and how much of its mathematics was set then.
+PAINT = """() => [performance.getEntriesByName("first-contentful-paint")[0].startTime, window.setAtPaint]"""
+SET_AT_PAINT = """new PerformanceObserver((list) => {
+  if (list.getEntriesByName("first-contentful-paint").length)
+    window.setAtPaint = document.querySelectorAll("mjx-container mjx-math").length;
+}).observe({ type: "paint", buffered: true });"""
+MATHEMATICAL = ("book/attention/why-divide-by-the-root.html", "book/interview/formulas.html")
+PAINTED = ("book/index.html", *MATHEMATICAL, "book/interview/quiz.html")
+MOST_MS = 4000  # on a busy computer; the pages once needed twenty seconds at that speed
+
+
+def test_a_page_is_painted_with_its_mathematics_at_a_quarter_of_the_speed_too(
+    browser: object, server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    context.add_init_script(SET_AT_PAINT)
+    found = {}
+    for name in PAINTED:
+        for times in (1, 4):
+            for _ in range(3):  # the shortest counts: a busy computer only adds
+                tab = context.new_page()
+                with slowed(tab, times):
+                    tab.goto(f"{server}/{name}")
+                    tab.wait_for_function("() => window.setAtPaint !== undefined")
+                    found.setdefault((name, times), []).append(tab.evaluate(PAINT))
+                tab.close()
+    context.close()
+    with capsys.disabled():
+        for name in PAINTED:
+            full, quarter = (min(painted for painted, _ in found[name, times]) for times in (1, 4))
+            print(f"\n{name}: first paint after {full:.0f} ms, at a quarter of the speed {quarter:.0f} ms", end="")
+            formulas = min(count for times in (1, 4) for _, count in found[name, times])
+            print(f", with {formulas} formulas set ", end="")
+            assert quarter < MOST_MS
+            assert formulas or name not in MATHEMATICAL
+
+
 def test_the_colours_can_be_changed_and_stay_so(browser: object, server: str) -> None:
     context = browser.new_context(color_scheme="light", viewport={"width": 1440, "height": 900})
     page = context.new_page()
@@ -286,10 +323,27 @@ def test_the_colours_can_be_changed_and_stay_so(browser: object, server: str) ->
     assert page.evaluate(state) == ["dark", "dark"]
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == PAPER["dark"]
     page.click(".theme-switch-button")
-    assert page.evaluate(state) == ["light", "light"]
+    assert page.evaluate(state) == ["auto", "light"]
     page.reload()
-    assert page.evaluate(state) == ["light", "light"]
+    assert page.evaluate(state) == ["auto", "light"]
     assert page.evaluate(MEASURE)["blank"] == []
+    context.close()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_each_click_changes_the_colours(browser: object, server: str, theme: str) -> None:
+    context = browser.new_context(color_scheme=theme, viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    for mode in ("auto", "dark", "light"):  # as it was left
+        page.goto(f"{server}/book/glossary.html")
+        page.evaluate("mode => { localStorage.mode = mode; localStorage.theme = mode; }", mode)
+        page.reload()
+        seen = [page.evaluate("getComputedStyle(document.body).backgroundColor")]
+        for _ in range(3):
+            page.click(".theme-switch-button")
+            seen.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        first, second = ("light", "dark") if (theme if mode == "auto" else mode) == "light" else ("dark", "light")
+        assert seen == [PAPER[name] for name in (first, second, first, second)], f"{theme}, from {mode}"
     context.close()
 
 

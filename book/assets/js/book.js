@@ -106,8 +106,20 @@
     event.preventDefault();
   });
 
-  // Paper has no folds, and is white.
+  // The theme's button goes round light, dark and the system's choice, which looks like one of the others: a click that
+  // shows nothing new, or what the system would choose anyway, goes on to the next.
   const page = document.documentElement;
+  let before = page.dataset.theme;
+  addEventListener("click", ({ target }) => {
+    const button = target instanceof Element && target.closest(".theme-switch-button");
+    if (!(button instanceof HTMLElement)) return;
+    const { mode, theme } = page.dataset;
+    const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    if (theme === before || mode === system) button.click();
+    before = page.dataset.theme;
+  });
+
+  // Paper has no folds, and is white.
   let opened = [];
   let theme = "";
   addEventListener("beforeprint", () => {
