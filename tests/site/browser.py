@@ -1,5 +1,6 @@
 """What the checks of all explorers share: how a figure is found, moved and read, and how its numbers are compared."""
 
+import contextlib
 import itertools
 import json
 import math
@@ -30,6 +31,26 @@ AT_REST = """async () => {
 def unfold(page):
     """Open what narrows the draw of an interview or a coding round."""
     page.evaluate("() => document.querySelectorAll('.mock-choice').forEach((fold) => { fold.open = true; })")
+
+
+def fill(box, text):
+    """Type a text in place of what is in a box."""
+    box.press("ControlOrMeta+a")
+    box.press_sequentially(text)
+
+
+@contextlib.contextmanager
+def slowed(page, times):
+    """Run a page at a fraction of the computer's speed, as a phone does."""
+    if page.context.browser.browser_type.name != "chromium":
+        pytest.skip("only Chromium can be slowed down")
+    session = page.context.new_cdp_session(page)
+    session.send("Emulation.setCPUThrottlingRate", {"rate": times})
+    try:
+        yield
+    finally:
+        session.send("Emulation.setCPUThrottlingRate", {"rate": 1})
+        session.detach()
 
 
 def tab_to(page, selector, limit=500):

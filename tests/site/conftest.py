@@ -138,7 +138,10 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     with sync_playwright() as playwright:
         if FIREFOX:
             path = firefox.wrapper(tmp_path_factory.mktemp("firefox"), find_browser.firefox())
-            launched = playwright.firefox.launch(channel="moz-firefox", executable_path=path)
+            launched = playwright.firefox.launch(
+                channel="moz-firefox", executable_path=path, firefox_user_prefs={"ui.prefersReducedMotion": 1}
+            )
+            firefox.skip_what_it_lacks()
         else:
             flags = [*QUIET, "--no-sandbox"] if root else QUIET
             launched = playwright.chromium.launch(executable_path=browser_path(), args=flags)

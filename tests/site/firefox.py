@@ -14,6 +14,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application
@@ -38,6 +40,29 @@ def wrapper(folder: Path, firefox: str) -> Path:
     path.write_text(f'#!/bin/sh\ncd "{root}" && exec "{sys.executable}" -m tests.site.firefox "{firefox}" "$@"\n')
     path.chmod(0o755)
     return path
+
+
+def skip_what_it_lacks() -> None:
+    """Skip the tests that ask for a finger, for no scripts or for paper, which this protocol cannot ask of Firefox yet.
+
+    A dark context gets the site's own dark theme, as if its reader had chosen it.
+    """
+    opened, emulated = Browser.new_context, Page.emulate_media
+
+    def new_context(self: Browser, **options: object) -> BrowserContext:
+        if options.get("has_touch") or options.get("java_script_enabled") is False:
+            pytest.skip("Firefox: a finger, and a page without scripts, cannot be asked for")
+        context = opened(self, **options)
+        if options.get("color_scheme") == "dark":
+            context.add_init_script("['mode', 'theme'].forEach((name) => { localStorage[name] ??= 'dark'; });")
+        return context
+
+    def emulate_media(self: Page, **options: object) -> None:
+        if options.get("media") == "print" or options.get("color_scheme"):
+            pytest.skip("Firefox: neither paper nor another colour scheme can be asked of an open page")
+        emulated(self, **options)
+
+    Browser.new_context, Page.emulate_media = new_context, emulate_media
 
 
 def answered(message: str) -> str:

@@ -20,10 +20,11 @@ from companion.transformer import Transformer
 from tests.chapters.architecture.test_glass_in_browser import OPEN, SHOWN
 from tests.chapters.training.test_glass_gpt_in_browser import OPEN as OPEN_GPT
 from tests.chapters.training.test_glass_gpt_in_browser import SHOWN as SHOWN_GPT
-from tests.site.browser import put
+from tests.site.browser import put, slowed
 
 pytestmark = pytest.mark.browser
 STEP_MS = 100  # a desk takes 10 to 15, a slow computer with a busy neighbour twice as long
+SLOW_MS = 200  # at a quarter of the speed
 STEPS = """(root) => {
   const step = (name) => {
     const started = performance.now();
@@ -120,12 +121,19 @@ def test_a_model_of_the_readers_own_opens_from_the_kernel_and_shows_what_pytorch
 
 
 def test_a_step_answers_at_once_with_its_drawing(figure, capsys):
-    _, root, _ = figure
+    tab, root, _ = figure
     opened = root.evaluate(OPEN)
     took = root.evaluate(STEPS)
+    with slowed(tab, 4):
+        slow = root.evaluate(STEPS)
     with capsys.disabled():
-        print(f"\nGlass: opened in {opened:.0f} ms, a step with its drawing {took:.1f} ms ", end="")
+        print(
+            f"\nGlass: opened in {opened:.0f} ms, a step with its drawing {took:.1f} ms, at a quarter {slow:.1f} ",
+            end="",
+        )
     assert took < STEP_MS
+    assert slow < SLOW_MS
+    assert slow > 1.5 * took  # it was slowed
 
 
 def test_the_keyboard_alone_opens_steps_and_leaves_a_part_out(figure):
@@ -196,12 +204,16 @@ TAKEN = """(root) => {
 
 
 def test_a_character_answers_at_once_with_its_drawing(gpt, capsys):
-    _, root, _ = gpt
+    tab, root, _ = gpt
     root.evaluate(OPEN_GPT)
     step, again = root.evaluate(TAKEN)
+    with slowed(tab, 4):
+        slow, _ = root.evaluate(TAKEN)
     with capsys.disabled():
-        print(f"\nGlassGPT: a character with its drawing {step:.1f} ms, fifty written anew {again:.0f} ms ", end="")
+        print(f"\nGlassGPT: a character with its drawing {step:.1f} ms, at a quarter {slow:.1f}, ", end="")
+        print(f"fifty written anew {again:.0f} ms ", end="")
     assert step < STEP_MS
+    assert slow < SLOW_MS
 
 
 def test_the_keyboard_alone_types_a_beginning_and_lets_the_model_go_on(gpt):

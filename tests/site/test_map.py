@@ -158,7 +158,7 @@ def test_the_front_page_loads_at_most_its_share(
     page.goto(f"{server}/{FRONT}", wait_until="networkidle")
     weights = {path: len(gzip.compress((site / path[1:]).read_bytes(), 9)) for path in seen}
     with capsys.disabled():
-        print(f"\nfront page: {sum(weights.values()) / 1000:.0f} kB gzipped in {len(weights)} files ", end="")
+        print(f"\nfront page: {sum(weights.values()) / 1000:.1f} kB gzipped in {len(weights)} files ", end="")
     assert sum(weights.values()) < LIMIT
 
 

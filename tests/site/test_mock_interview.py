@@ -9,7 +9,7 @@ import pytest
 
 from companion.book.questions import read_book
 from tests.site.accessibility import axe_faults
-from tests.site.browser import unfold
+from tests.site.browser import fill, unfold
 
 pytestmark = pytest.mark.browser
 PLACE = "book/interview/mock-interview.html"
@@ -46,7 +46,7 @@ def only(page, **groups):
 
 def start(page, number, **groups):
     only(page, **groups)
-    page.fill("[name=number]", str(number))
+    fill(page.locator("[name=number]"), str(number))
     page.click("text=Start the interview")
 
 
@@ -205,12 +205,12 @@ def test_an_emptied_number_is_refused_with_a_sentence(mock, stored):
     told = mock.locator(".mock-form .mock-told")
     assert told.get_attribute("role") == "status"
     for words in ("", "0", str(len(stored) + 1), "2.5"):
-        mock.fill("[name=number]", words)
+        fill(mock.locator("[name=number]"), words)
         mock.keyboard.press("Enter")
         assert told.inner_text() == f"Type how many questions you want: a whole number from 1 to {len(stored)}."
         assert mock.evaluate("() => document.activeElement.name") == "number"
         assert mock.get_attribute("[name=number]", "aria-invalid") == "true"
-    mock.fill("[name=number]", "2")
+    fill(mock.locator("[name=number]"), "2")
     mock.keyboard.press("Enter")
     assert title(mock) == "Question 1 of 2"
 

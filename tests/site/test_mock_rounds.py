@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.site.accessibility import axe_faults
-from tests.site.browser import unfold
+from tests.site.browser import fill, unfold
 
 pytestmark = pytest.mark.browser
 PLACE = "book/interview/mock-interview.html"
@@ -81,7 +81,7 @@ def test_the_target_time_is_told_by_half_and_in_full_once_each_and_compared_in_t
     assert not mock.locator("[name=target-2]").is_visible()
     for words in ("0", "61", "-1"):
         unfold(mock)
-        mock.fill("[name=target-2]", words)
+        fill(mock.locator("[name=target-2]"), words)
         mock.evaluate("() => { document.querySelector('.mock-choice').open = false; }")
         press(mock, "Start the interview")
         assert mock.inner_text(".mock-form .mock-told").startswith("Type a target time from 0.1 to 60 minutes")
@@ -90,7 +90,7 @@ def test_the_target_time_is_told_by_half_and_in_full_once_each_and_compared_in_t
     assert [mock.input_value(f"[name=target-{level}]") for level in (1, 2, 3)] == ["2", "4", "6"]
     for level in ("2", "3"):
         mock.uncheck(f"[name=level][value='{level}']")
-    mock.fill(".mock-form [name=number]", "1")
+    fill(mock.locator(".mock-form [name=number]"), "1")
     begin(mock)
     said = mock.locator(".mock-time")
     assert said.get_attribute("role") == "status"
@@ -172,7 +172,7 @@ def test_past_interviews_are_listed_the_newest_first_capped_and_merged_without_d
     assert "2 questions, Attention" in rows[0]
     assert rows == sorted(rows, reverse=True)
     assert [mock.input_value(f"[name=target-{level}]") for level in (1, 2, 3)] == ["", "", "5"]
-    mock.fill(".mock-form [name=number]", "1")
+    fill(mock.locator(".mock-form [name=number]"), "1")
     begin(mock)
     answer(mock, 1)
     press(mock, "End the interview")
@@ -216,12 +216,12 @@ def test_a_coding_round_is_drawn_timed_rated_resumed_and_reported_by_keyboard(mo
     press(mock, "Draw the drills", stage)
     assert told.inner_text().startswith("No drill fits")
     press(mock, "All", f"{stage} .checkboxes:nth-of-type(2)")
-    mock.fill("[name=drill-number]", "0")
+    fill(mock.locator("[name=drill-number]"), "0")
     press(mock, "Draw the drills", stage)
     assert told.inner_text() == f"Type how many drills you want: a whole number from 1 to {total}."
     for tier in ("2", "3"):
         mock.uncheck(f"[name=drill-tier][value='{tier}']")
-    mock.fill("[name=drill-number]", "2")
+    fill(mock.locator("[name=drill-number]"), "2")
     press(mock, "Draw the drills", stage)
     assert mock.evaluate("() => document.activeElement.textContent") == "Drill 1 of 2"
     link = mock.get_attribute(f"{stage} a", "href")

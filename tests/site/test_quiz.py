@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 
 from companion.book.quiz import read_quiz
 from tests.site.accessibility import axe_faults
-from tests.site.browser import tab_to
+from tests.site.browser import fill, tab_to
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
@@ -99,7 +99,7 @@ def answer(page, item, *, right=True):
     """Answer an item on the page, rightly or not."""
     box = page.locator(f"#{item.id}")
     if item.kind == "number":
-        box.locator("input").fill(repr(item.answer.key if right else item.wrong[0].key))
+        fill(box.locator("input"), repr(item.answer.key if right else item.wrong[0].key))
     elif item.kind == "order":
         arrange(page, item, right=right)
     else:
@@ -368,7 +368,7 @@ def test_a_number_with_too_few_digits_is_told_so_and_is_no_try(visit, items):
             "given => quizLogic.digitsMissing(...given)", [float(coarse), item.answer.key, item.within]
         )
         if needed and not any(math.isclose(float(coarse), wrong.key, rel_tol=item.within) for wrong in item.wrong):
-            box.locator("input").fill(coarse)
+            fill(box.locator("input"), coarse)
             box.locator("button[type=submit]").click()
             assert box.locator(".quiz-verdict").inner_text() == f"Too coarse: give {needed} significant digits."
             assert not box.locator(".quiz-past").inner_text()
@@ -398,7 +398,7 @@ def test_a_wrong_number_is_met_with_its_error(visit, items):
     assert "known error" in check(page, item, right=False)
     assert box.locator(".quiz-error .quiz-mark").is_visible()
     assert not box.locator(".quiz-solution").is_visible()
-    box.locator("input").fill(repr(item.answer.key * 7.77 + 1.234))
+    fill(box.locator("input"), repr(item.answer.key * 7.77 + 1.234))
     box.locator("button[type=submit]").click()
     assert "no error that the page knows" in box.locator(".quiz-verdict").inner_text()
     assert not box.locator(".quiz-error").is_visible()
@@ -499,8 +499,8 @@ def begin(page, *, number, minutes, topics=None):
     if topics:
         for box in page.locator(".quiz-setup input[type=checkbox]").all():
             box.set_checked(box.get_attribute("value") in topics)
-    page.locator("#quiz-exam-minutes").fill(str(minutes))
-    page.locator("#quiz-exam-number").fill(str(number))
+    fill(page.locator("#quiz-exam-minutes"), str(minutes))
+    fill(page.locator("#quiz-exam-number"), str(number))
     page.get_by_role("button", name="Begin the exam").click()
 
 
@@ -592,7 +592,7 @@ def test_all_topics_or_none_are_chosen_by_keyboard(visit, items, width):
     page.get_by_role("button", name="Sit an exam").click()
     said = page.locator(".quiz-panel:visible .quiz-said")
     assert said.get_attribute("role") == "status"
-    page.locator("#quiz-exam-number").fill("12")
+    fill(page.locator("#quiz-exam-number"), "12")
     boxes = page.locator(".quiz-setup input[type=checkbox]")
     page.get_by_role("button", name="None of the topics").focus()
     page.keyboard.press("Enter")
