@@ -54,7 +54,9 @@ def skip_what_it_lacks() -> None:
             pytest.skip("Firefox: a finger, and a page without scripts, cannot be asked for")
         context = opened(self, **options)
         if options.get("color_scheme") == "dark":
-            context.add_init_script("['mode', 'theme'].forEach((name) => { localStorage[name] ??= 'dark'; });")
+            context.add_init_script(
+                "if (location.protocol !== 'about:') for (const name of ['mode', 'theme']) localStorage[name] ??= 'dark';"
+            )
         return context
 
     def emulate_media(self: Page, **options: object) -> None:

@@ -53,7 +53,7 @@ def pages_of(browser, server, settle):
             lambda asked: asked.url.startswith((server, "file:", "data:", "blob:")) or heard.append(asked.url),
         )
         if script:
-            page.add_init_script(script)
+            page.add_init_script(f"if (location.protocol !== 'about:') {{ {script} }}")  # Firefox runs it there, too
         if clock is not None:
             page.clock.install(time=clock)
         page.goto(address)
