@@ -55,7 +55,7 @@ def skip_what_it_lacks() -> None:
         context = opened(self, **options)
         if options.get("color_scheme") == "dark":
             context.add_init_script(
-                "if (location.protocol !== 'about:') for (const name of ['mode', 'theme']) localStorage[name] ??= 'dark';"
+                "if (location.protocol !== 'about:') for (const n of ['mode', 'theme']) localStorage[n] ??= 'dark';"
             )
         return context
 
