@@ -212,8 +212,9 @@ const searchEngine = (() => {
         const place = places[id];
         const covered = [...new Set(queryTerms)].reduce((sum, word) => sum + weight(word), 0) / total;
         const inTitle = words.filter((word) => match[word]?.some((field) => field === "title" || field === "names"));
-        const named = place.names.split(", ").some((name) => tokens(name).flatMap(forms).join() === queryForms);
-        const whole = named ? 3 : 1 + Math.min(1, inTitle.length / lengths[id]) ** 2; // of title and query, or of a name
+        const isAsked = (name) => tokens(name).flatMap(forms).join() === queryForms;
+        const named = [place.title, ...place.names.split(", ")].some(isAsked);
+        const whole = named ? 3 : 1 + Math.min(1, inTitle.length / lengths[id]) ** 2; // of title and query
         return { id, terms, score: score * covered ** 2 * whole * KIND[place.kind] * plain(place) };
       });
       ranked.sort((one, other) => other.score - one.score || one.id - other.id);
