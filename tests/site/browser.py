@@ -36,6 +36,7 @@ def unfold(page):
 def fill(box, text):
     """Type a text in place of what is in a box."""
     box.press("ControlOrMeta+a")
+    box.press("Delete")
     box.press_sequentially(text)
 
 
