@@ -139,7 +139,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
         if FIREFOX:
             path = firefox.wrapper(tmp_path_factory.mktemp("firefox"), find_browser.firefox())
             launched = playwright.firefox.launch(
-                channel="moz-firefox", executable_path=path, firefox_user_prefs={"ui.prefersReducedMotion": 1}
+                channel="moz-firefox", executable_path=path, firefox_user_prefs=firefox.AS_CHROMIUM_HERE
             )
             firefox.skip_what_it_lacks()
         else:

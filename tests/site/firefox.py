@@ -21,6 +21,8 @@ from tornado.netutil import bind_sockets
 from tornado.web import Application
 from tornado.websocket import WebSocketClientConnection, WebSocketHandler, websocket_connect
 
+AS_CHROMIUM_HERE = {"ui.prefersReducedMotion": 1, "ui.useOverlayScrollbars": 1}
+DARK = "try { for (const name of ['mode', 'theme']) localStorage[name] ??= 'dark'; } catch {}"  # an empty page has none
 MOST = 2**30  # bytes of a message: a screenshot is one
 LISTENING = re.compile(r"WebDriver BiDi listening on (ws://\S+)")
 
@@ -54,9 +56,7 @@ def skip_what_it_lacks() -> None:
             pytest.skip("Firefox: a finger, and a page without scripts, cannot be asked for")
         context = opened(self, **options)
         if options.get("color_scheme") == "dark":
-            context.add_init_script(
-                "if (location.protocol !== 'about:') for (const n of ['mode', 'theme']) localStorage[n] ??= 'dark';"
-            )
+            context.add_init_script(DARK)
         return context
 
     def emulate_media(self: Page, **options: object) -> None:

@@ -220,7 +220,7 @@ def test_an_explorer_fits_the_page_and_reads_well_in_both_themes(
     watch.check()
 
 
-def test_one_broken_figure_on_the_site_leaves_the_others_alive(browser, site, places, settle):
+def test_one_broken_figure_on_the_site_leaves_the_others_alive(browser, site, server, places, settle):
     place = max(places, key=lambda place: (site / place).read_text("utf8").count('class="light-widget"'))
     context = browser.new_context()
     tab = context.new_page()
@@ -231,7 +231,7 @@ def test_one_broken_figure_on_the_site_leaves_the_others_alive(browser, site, pl
     broken = BREAK["throws when drawn"](script)
     assert broken != script
     tab.route(f"**/{victim}.js*", lambda route: route.fulfill(body=broken, content_type="text/javascript"))
-    tab.goto((site / place).as_uri())
+    tab.goto(f"{server}/{place}")
     settle(tab)
     for root in tab.query_selector_all(".light-widget"):
         own = root.get_attribute("data-widget") == victim
