@@ -16,6 +16,7 @@ from torch import Tensor
 from companion.practice import errors
 from companion.practice.budget import NO_BUDGET, CostMeter, over_budget, usage
 from companion.practice.compare import FLOAT32_GUESS, TOLERANCE, difference, not_zero
+from companion.practice.decoys import call_before, kept
 from companion.practice.definition import Case, Exercise, Mistake
 from companion.practice.forbidden import CallWatcher
 from companion.practice.outcome import NotAnswered, Outcome, WrongAnswer
@@ -63,7 +64,9 @@ def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outco
     _check_signature(exercise, function, cases[0])
     wants = [exercise.results(exercise.reference, copy.deepcopy(case.arguments)) for case in cases]
     mine: list[Outcome] = []
+    before = kept(function)
     for number, (case, want) in enumerate(zip(cases, wants, strict=True), start=1):
+        call_before(exercise, function, cases, number - 1)
         outcome = _run(exercise, function, case)
         if number == 1 and _is_stub(outcome):
             raise NotAnswered(_forgotten_return(outcome, function))
@@ -80,9 +83,16 @@ def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outco
             errors.trim_traceback(outcome.error, function)
         else:
             problem = _wrap(problem.removesuffix(FLOAT32_GUESS) if name else problem)
+        why = why or (_KEPT if before.keys() != kept(function).keys() else None)
         raise WrongAnswer(_told(exercise, cases, number, problem, why), exercise.name, number, name) from outcome.error
     _check_calls_are_apart(exercise, function, cases, wants, mine)
     return mine
+
+
+_KEPT = (
+    "Your function keeps something from one call to the next, and before this case it was called with other numbers of "
+    "the same sizes: alone, the case may be right. Let each call depend on its arguments alone."
+)
 
 
 def _told(exercise: Exercise, cases: Sequence[Case], number: int, problem: str, why: str | None = None) -> str:
