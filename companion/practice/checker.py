@@ -208,7 +208,10 @@ def _alike(exercise: Exercise, one: Outcome, other: Outcome) -> bool:
         return type(one.error) is type(other.error) and str(one.error) == str(other.error)
     if one.refusal or other.refusal:
         return one.refusal == other.refusal
-    return _storable(other.value) and difference(one.value, other.value, exercise.tolerance) is None
+    return (
+        _storable(other.value)
+        and difference(one.value, other.value, exercise.tolerance, same_dtype=exercise.same_dtype) is None
+    )
 
 
 def _storable(value: object) -> bool:
@@ -258,7 +261,7 @@ def _problem(exercise: Exercise, outcome: Outcome, want: object) -> str | None:
             "Operations that end in an underscore, +=, *= and assignments to x[...] write into a tensor, `append`, "
             "`pop` and `sort` into a list: work on a new one or on a copy, `.clone()` of a tensor or `list(...)`."
         )
-    found = difference(outcome.value, want, exercise.tolerance, exercise.returns)
+    found = difference(outcome.value, want, exercise.tolerance, exercise.returns, same_dtype=exercise.same_dtype)
     if found is None and exercise.exact_zeros:
         found = not_zero(outcome.value, want)
     return f"What differs: {found}" if found else outcome.excess

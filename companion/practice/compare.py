@@ -28,6 +28,8 @@ def difference(
     want: object,
     tolerance: Mapping[torch.dtype, float] = TOLERANCE,
     names: Sequence[str] = (),
+    *,
+    same_dtype: bool = False,
 ) -> str | None:
     """Describe how ``got`` differs from ``want``.
 
@@ -36,14 +38,16 @@ def difference(
         want: a tensor, number, string, or a tuple or list of these.
         tolerance: per dtype, as :data:`TOLERANCE`; numbers are compared as float64.
         names: what to call the entries where ``want`` is a tuple.
+        same_dtype: whether a tensor must have the dtype of ``want``; else any float does for a float, and any whole
+            number for a whole number.
 
     Returns:
         One or two sentences, or ``None`` where the two agree.
     """
     if isinstance(want, tuple | list):
-        return _of_sequences(got, want, tolerance, names)
+        return _of_sequences(got, want, tolerance, names, same_dtype=same_dtype)
     if isinstance(want, Tensor):
-        return _of_tensors(got, want, tolerance)
+        return _of_tensors(got, want, tolerance, same_dtype=same_dtype)
     return _of_scalars(got, want, tolerance)
 
 
@@ -66,7 +70,12 @@ def not_zero(got: Shaped[Tensor, "..."], want: Shaped[Tensor, "..."]) -> str | N
 
 
 def _of_sequences(
-    got: object, want: Sequence[object], tolerance: Mapping[torch.dtype, float], names: Sequence[str]
+    got: object,
+    want: Sequence[object],
+    tolerance: Mapping[torch.dtype, float],
+    names: Sequence[str],
+    *,
+    same_dtype: bool,
 ) -> str | None:
     expected = _results(len(want)) + (f" ({', '.join(names[: len(want)])})" if names else "")
     expected += " is expected." if len(want) == 1 else " are expected."
@@ -75,7 +84,7 @@ def _of_sequences(
     if len(got) != len(want):
         return f"you returned {_results(len(got))}; {expected}"
     for index, (mine, theirs) in enumerate(zip(got, want, strict=True)):
-        found = difference(mine, theirs, tolerance)
+        found = difference(mine, theirs, tolerance, same_dtype=same_dtype)
         if found:
             return f"{names[index] if names else f'result {index + 1}'}: {found}"
     return None
@@ -101,17 +110,27 @@ def _of_scalars(got: object, want: object, tolerance: Mapping[torch.dtype, float
     return None if got == want else f"your answer is {got!r}."
 
 
-def _of_tensors(got: object, want: Tensor, tolerance: Mapping[torch.dtype, float]) -> str | None:
+def _of_tensors(got: object, want: Tensor, tolerance: Mapping[torch.dtype, float], *, same_dtype: bool) -> str | None:
     if not isinstance(got, Tensor):
         remedy = " Stay in torch: convert with torch.as_tensor, or use the torch function of the same name."
         return f"you returned {_kind(got)}; a tensor is expected.{remedy}"
     if got.shape != want.shape:
         return f"the shape is {tuple(got.shape)}; {tuple(want.shape)} is expected."
-    if got.dtype != want.dtype:
+    if got.dtype != want.dtype and (same_dtype or _kind_of_numbers(got) != _kind_of_numbers(want)):
         remedy = " Keep the dtype of the arguments." if got.is_floating_point() and want.is_floating_point() else ""
         return f"the dtype is {_short(got.dtype)}; {_short(want.dtype)} is expected.{remedy}"
     got = got.detach().cpu()
-    return _of_numbers(got, want, tolerance) if want.is_floating_point() else _of_exact(got, want)
+    if not want.is_floating_point():
+        return _of_exact(got, want)
+    found = _of_numbers(got, want, tolerance[want.dtype])
+    coarse = found and torch.finfo(got.dtype).eps > torch.finfo(want.dtype).eps
+    return f"{found} Your result is in {_short(got.dtype)}." if coarse else found
+
+
+def _kind_of_numbers(x: Tensor) -> str:
+    if x.dtype == torch.bool:
+        return "truth"
+    return "float" if x.is_floating_point() else "complex" if x.is_complex() else "whole"
 
 
 def _of_exact(got: Tensor, want: Tensor) -> str | None:
@@ -124,10 +143,12 @@ def _of_exact(got: Tensor, want: Tensor) -> str | None:
     return f"{_count(wrong)} differ, the first at {list(index)}, where yours is {got[index].item()}."
 
 
-def _of_numbers(got: Tensor, want: Tensor, tolerance: Mapping[torch.dtype, float]) -> str | None:
+def _of_numbers(got: Tensor, want: Tensor, tolerance: float) -> str | None:
+    kept, common = want.dtype, torch.promote_types(got.dtype, want.dtype)
+    got, want = got.to(common), want.to(common)
     finite = want.isfinite()
     largest = want[finite].abs().max().item() if finite.any() else 0.0
-    allowed = tolerance[want.dtype] * max(1.0, largest)
+    allowed = tolerance * max(1.0, largest)
     if torch.allclose(got, want, rtol=0.0, atol=allowed, equal_nan=True):
         return None
     for name, strange in (("NaN", got.isnan() & ~want.isnan()), ("infinite", got.isinf() & ~want.isinf())):
@@ -138,7 +159,7 @@ def _of_numbers(got: Tensor, want: Tensor, tolerance: Mapping[torch.dtype, float
     index = _first(gap == gap.max())
     where = f" at {list(index)}, where yours is {got[index].item():.4g}" if want.ndim else ""
     found = f"the largest difference is {gap.max().item():.4g}{where}; {_count(gap > allowed)} differ."
-    if want.dtype == torch.float64 and gap.max() <= TOLERANCE[torch.float32] * max(1.0, largest):
+    if kept == torch.float64 and gap.max() <= TOLERANCE[torch.float32] * max(1.0, largest):
         return found + FLOAT32_GUESS
     return found + _factor(got, want, allowed)
 

@@ -88,7 +88,9 @@ def decoy(cases: Sequence[Case], index: int) -> tuple[object, ...] | None:
     filled = [i for i, x in enumerate(given) if _has_entries(x)]
     discrete = [i for i in filled if not (isinstance(given[i], Tensor) and given[i].is_floating_point())]
     plain = [i for i, x in enumerate(given) if isinstance(x, bool | int | float)]
-    ways = ([filled] if filled else []) + ([[i] for i in discrete] if len(filled) > 1 else []) + [[i] for i in plain]
+    ways = [filled] if filled else []
+    ways += [[i] for i in discrete] if len(filled) > 1 else []
+    ways += [[i] for i in plain]
     if not ways:
         return None
     chosen = ways[index % len(ways)]

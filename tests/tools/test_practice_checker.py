@@ -2,12 +2,13 @@
 
 import functools
 import re
+import sys
 
 import pytest
 import torch
 
 from companion.practice.checker import NotAnswered, WrongAnswer, check
-from companion.practice.definition import Mistake
+from companion.practice.definition import Case, Mistake
 from tests.tools.practice import BY_NAME, TOY_CASES, one_line, refused, toy
 
 
@@ -106,7 +107,7 @@ def test_a_list_changed_in_place_is_told_how_a_list_is_copied():
 
 
 def test_what_is_kept_from_one_call_to_the_next_is_refused():
-    """A state that lives on, by the size of what came in, shows when a case is run twice."""
+    """A state that lives on, by the size of what came in, shows on the first case: its sizes came before."""
     kept = {}
 
     def mine(x):
@@ -115,8 +116,78 @@ def test_what_is_kept_from_one_call_to_the_next_is_refused():
 
     error = refused(toy(), mine)
     assert (error.case, error.mistake) == (1, None)
-    assert "Run once more, after the others, it was not: your function keeps something" in one_line(error)
+    assert "Your function keeps something from one call to the next, and before this case it was" in one_line(error)
     assert "Case 1 of 3: x (2,), float32." in one_line(error)
+
+
+def test_a_case_that_is_wrong_when_it_comes_once_more_is_refused():
+    seen = []
+
+    def mine(x):
+        seen.append(x.tolist())
+        return 2 * x * seen.count(x.tolist())
+
+    error = refused(toy(), mine)
+    assert (error.case, error.mistake) == (1, None)
+    assert "Run once more, after the others, it was not: your function keeps something" in one_line(error)
+
+
+def test_what_is_kept_by_sizes_alone_is_refused_and_told():
+    """No two cases share their sizes: other numbers of the same sizes come before each."""
+    kept = {}
+
+    def mine(x):
+        return 2 * kept.setdefault(x.shape, x.clone())
+
+    assert "Your function keeps something" in one_line(refused(toy(), mine))
+
+
+def test_a_plain_number_that_a_memory_leaves_out_is_noticed():
+    rows = [(8, 2), (6, 3), (4, 1)]
+    exercise = toy(reference=lambda n, k: n // k, cases=lambda: [Case(row) for row in rows])
+    kept = {}
+    assert "keeps something" in one_line(refused(exercise, lambda n, k: kept.setdefault(n, n // k)))
+    assert "keeps something" in one_line(refused(exercise, lambda n, k: kept.setdefault(-k, n // k)))
+
+
+def test_an_answer_that_keeps_nothing_is_not_told_that_it_does():
+    assert "keeps something" not in one_line(refused(toy(), lambda x: 3 * x))
+
+
+def test_a_call_with_other_numbers_that_would_never_end_is_stopped():
+    """The sum of a case is even; with other numbers a loop that counts down by two misses 0."""
+
+    def mine(x, n):
+        left = n + int(x.sum())
+        while left != 0:
+            left -= 2
+        return 2 * x
+
+    cases = [Case((torch.tensor([2.0]), 2)), Case((torch.tensor([1.0]), 3)), Case((torch.ones(3), 5))]
+    exercise = toy(reference=lambda x, n: 2 * x, cases=lambda: cases)
+    assert check(exercise, mine) == 3
+
+
+def test_the_other_numbers_print_nothing(capsys):
+    def mine(x):
+        print("called")
+        return 2 * x
+
+    check(toy(), mine)
+    assert capsys.readouterr().out.count("called") == 4  # three cases, and the first once more
+
+
+def test_a_debugger_keeps_its_trace():
+    def trace(frame, event, argument):
+        return None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        check(toy(), lambda x: 2 * x)
+        assert sys.gettrace() is trace
+    finally:
+        sys.settrace(before)
 
 
 def test_a_result_that_a_later_call_writes_into_is_refused():

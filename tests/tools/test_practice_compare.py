@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from companion.practice.checker import check
 from companion.practice.compare import difference
 from companion.practice.definition import Case, Mistake
 from tests.tools.practice import BY_NAME, one_line, refused, toy
@@ -19,9 +20,9 @@ from tests.tools.practice import BY_NAME, one_line, refused, toy
         (lambda x: 1.0, r"you returned a float; a tensor is expected"),
         (lambda x: (x, x), r"you returned a tuple of 2; a tensor is expected"),
         (lambda x: (2 * x)[None], r"the shape is \(1, 2\); \(2,\) is expected"),
-        (lambda x: (2 * x).double(), r"the dtype is float64; float32 is expected\. Keep the dtype of the arguments"),
         (lambda x: (2 * x).int(), r"the dtype is int32; float32 is expected\."),
-        (lambda x: (2 * x).half(), r"the dtype is float16; float32 is expected"),
+        (lambda x: (2 * x).bool(), r"the dtype is bool; float32 is expected"),
+        (lambda x: (2.01 * x).half(), r"2 of 2 entries differ\..* Your result is in float16\."),
         (lambda x: -2 * x, r"Every entry has the opposite sign\."),
         (lambda x: 2 * x + torch.tensor([0.0, torch.nan]), r"1 of 2 entries is NaN, the first at \[1\]"),
         (lambda x: 2 * x / 0, r"2 of 2 entries are infinite, the first at \[0\]"),
@@ -33,6 +34,22 @@ from tests.tools.practice import BY_NAME, one_line, refused, toy
 )
 def test_what_differs_is_said(answer, message):
     assert re.search(message, one_line(refused(toy(), answer)))
+
+
+def test_any_float_will_do_unless_the_statement_names_one():
+    assert check(toy(), lambda x: (2 * x).double()) == check(toy(), lambda x: (2 * x).half()) == 3
+    text = one_line(refused(toy(same_dtype=True), lambda x: (2 * x).double()))
+    assert "the dtype is float64; float32 is expected. Keep the dtype of the arguments" in text
+    whole = torch.tensor([1, 2])
+    assert difference(whole.int(), whole) is None
+    assert "the dtype is int32; int64 is expected." in difference((whole.int(),), (whole,), same_dtype=True)
+    assert "the dtype is bool" in difference(whole > 0, whole)
+    assert "the dtype is int64" in difference(whole, whole > 0)
+
+
+def test_a_result_in_float32_is_held_to_the_digits_of_float64():
+    part = torch.tensor([2.0 / 3.0], dtype=torch.float64)
+    assert "Your result is in float32." in difference(part.float(), part)
 
 
 @pytest.mark.parametrize("name", ["scaled-scores", "attention"])

@@ -42,6 +42,7 @@ GREEDY_DECODE = Exercise(
     level=2,
     place=6,
     minutes=20,
+    same_dtype=True,
     reference=_greedy,
     cases=_cases,
     tested="an end at once, no room for it, one symbol for both, symbols written again, a circle, negative logits, "

@@ -43,6 +43,7 @@ RNN_STEPS = Exercise(
     chapter="history",
     level=1,
     place=1,
+    same_dtype=True,
     reference=_rnn_steps,
     cases=_steps_cases,
     tested="one step, thirty steps, widths that differ and that do not, both dtypes",

@@ -52,6 +52,7 @@ PERPLEXITY = Exercise(
     place=16,
     minutes=10,
     topic="training",
+    same_dtype=True,
     reference=_perplexity,
     cases=_perplexity_cases,
     tested="one token, rows of several lengths, padding in front and inside, large and infinite losses in it, both "

@@ -49,6 +49,7 @@ PLACES = Exercise(
     level=2,
     place=2,
     minutes=12,
+    same_dtype=True,
     reference=_places,
     cases=_places_cases,
     tested="one and several choices, uneven routers, one slot, room for all, more experts than tokens",

@@ -46,6 +46,7 @@ SINUSOIDAL_ENCODING = Exercise(
     level=1,
     place=1,
     minutes=15,
+    same_dtype=True,
     reference=_encoding,
     cases=_encoding_cases,
     tested="one pair, one position, positions in any order, far out, negative and between whole ones, both dtypes",

@@ -109,6 +109,7 @@ T5_BUCKET = Exercise(
     level=3,
     place=5,
     minutes=30,
+    same_dtype=True,
     reference=_bucket,
     cases=_bucket_cases,
     tested="near and far distances, none to two axes, int32, few buckets, an odd number of them, edges between buckets",

@@ -36,6 +36,7 @@ WARMUP_RATE = Exercise(
     level=1,
     place=2,
     minutes=10,
+    same_dtype=True,
     reference=_rate,
     cases=_rate_cases,
     tested="steps before, at and after the peak, the base model, whole numbers, float32 and float64",

@@ -125,6 +125,7 @@ SCALED_GRADIENT = Exercise(
     level=2,
     place=7,
     minutes=20,
+    same_dtype=True,
     reference=_unscale,
     cases=_scale_cases,
     tested="good steps, the last before growing, small and large scales, overflows of both signs, NaN, a sum that "
