@@ -35,7 +35,15 @@ def backward_by_squares(d_y, x, gain, eps):
     return (d - d.mean(-1, keepdim=True) - normal * (d * normal).mean(-1, keepdim=True)) / root
 
 
+def squared_before_masked(x, mask, eps):
+    real = mask.mT.to(x.dtype)
+    mean = (x * real).sum((0, 1)) / real.sum()
+    variance = ((x - mean).square() * real).sum((0, 1)) / real.sum()
+    return (x - mean) / (variance + eps).sqrt() * real
+
+
 NEARLY_RIGHT = [
+    ("masked-batch-norm", "a pad of 1e30, float32", squared_before_masked),
     ("layer-norm", "more features", unbiased_when_wide),
     ("rms-norm", "a gain of 0", gain_around_one),
     ("masked-batch-norm", "one position each", squeezed_mask),

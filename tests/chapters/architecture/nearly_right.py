@@ -46,9 +46,21 @@ def masks_kept_by_size():
     return masks
 
 
+def all_less_masked(x, lengths):
+    padding = (torch.arange(x.shape[1]) >= lengths[:, None])[..., None]
+    return (x.sum(1) - (x * padding).sum(1)) / lengths[:, None]
+
+
+def parameters_by_floats(vocab, d_model, n_layers, d_ff):
+    attention, network = 4 * (d_model**2 + d_model), 2 * d_model * d_ff + d_ff + d_model
+    return int(vocab * d_model + n_layers * (3.0 * attention + 2 * network + 10 * d_model))
+
+
 NEARLY_RIGHT = [
+    ("pool-mean", "a pad of 1e30, float32", all_less_masked),
+    ("count-parameters", "more than a float holds to the unit", parameters_by_floats),
     ("decoder-layer", "a low score that is not hidden", causal_by_minus_10000),
     ("greedy-decode", "a circle that is never left", greedy_for_a_round),
-    ("pool-mean", "a pad of 1e10", all_less_padding),
-    ("model-masks", "the lengths of the example, swapped", masks_kept_by_size()),
+    ("pool-mean", "a pad of 1e30, float32", all_less_padding),
+    ("model-masks", "Your function keeps something", masks_kept_by_size()),
 ]

@@ -30,8 +30,17 @@ def heads_for_positions(contributions, gradient):
     return torch.einsum("bhtd,btd->bh", contributions, gradient).abs().mean(0)
 
 
+def hidden_at_minus_a_milliard(x, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    query, key, value = ((x @ w).unflatten(-1, (n_heads, -1)).transpose(1, 2) for w in (w_q, w_k, w_v))
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask[:, None], -1e9)
+    return (scores.softmax(-1) @ value).transpose(1, 2).flatten(2) @ w_o
+
+
 NEARLY_RIGHT = [
-    ("multi-head", "the same sizes, another mask", masks_kept_by_size()),
+    ("multi-head", "scores far from 0, the largest hidden", hidden_at_minus_a_milliard),
+    ("multi-head", "Your function keeps something", masks_kept_by_size()),
     ("repeat-heads", "a group of four", large_groups_in_turn),
     ("head-importance", "as many heads as positions", heads_for_positions),
 ]

@@ -51,7 +51,47 @@ def memory_used_again():
     return shifted
 
 
+def biases_kept_by_length():
+    kept = {}
+
+    def bias(n_heads, t):
+        if t not in kept:
+            slopes = 2.0 ** (-8 / n_heads * torch.arange(1, n_heads + 1, dtype=torch.float64))
+            place = torch.arange(t, dtype=torch.float64)
+            kept[t] = -slopes[:, None, None] * (place[:, None] - place).clamp(min=0)
+        return kept[t]
+
+    return bias
+
+
+def buckets_kept_by_shape():
+    kept = {}
+
+    def bucket(distances, buckets, max_distance):
+        if distances.shape not in kept:
+            e = buckets // 2
+            far = e + ((distances / e).log() / math.log(max_distance / e) * (buckets - e)).long()
+            kept[distances.shape] = torch.where(distances < e, distances, far.clamp(max=buckets - 1)).long()
+        return kept[distances.shape]
+
+    return bucket
+
+
+def rows_kept_by_number():
+    kept = {}
+
+    def rows(w, n_heads):
+        order = torch.arange(len(w)).view(n_heads, -1, 2).transpose(1, 2).flatten()
+        return w[kept.setdefault(len(w), order)]
+
+    return rows
+
+
+KEPT = "Your function keeps something"
 NEARLY_RIGHT = [
+    ("alibi-bias", KEPT, biases_kept_by_length()),
+    ("t5-bucket", KEPT, buckets_kept_by_shape()),
+    ("layout-rows", KEPT, rows_kept_by_number()),
     ("rotate-pairs", "as many sentences as positions", positions_of_sentences),
     ("t5-bucket", "distances in int32", buckets_in_the_dtype_of_distances),
     ("t5-bucket", "one distance, no axis", one_by_one),

@@ -185,8 +185,8 @@ def _masked_batch_norm(x: Tensor, mask: Tensor, eps: float) -> Tensor:
     real = mask[:, 0, :, None]  # (batch, t, 1)
     over = (0, 1)  # sentences and positions
     n = real.sum(dim=over, keepdim=True)
-    mean = (x * real).sum(dim=over, keepdim=True) / n
-    variance = ((x - mean).square() * real).sum(dim=over, keepdim=True) / n
+    mean = x.where(real, 0.0).sum(dim=over, keepdim=True) / n
+    variance = (x - mean).where(real, 0.0).square().sum(dim=over, keepdim=True) / n
     return ((x - mean) / (variance + eps).sqrt()).masked_fill(~real, 0.0)
 
 
@@ -199,6 +199,9 @@ def _by_squares_of_selected(x: Tensor, mask: Tensor, eps: float) -> Tensor:
 
 def _moved(by: float, x: Tensor, mask: Tensor, eps: float) -> tuple[Tensor, Tensor, float]:
     return x + by, mask, eps
+
+
+HUGE = "a pad of 1e30, float32"
 
 
 def _batch_cases() -> list[Case]:
@@ -221,6 +224,7 @@ def _batch_cases() -> list[Case]:
         Case(given([5, 3], 7, 2, F64, scale=1e3), "large numbers"),
         Case((torch.tensor([[[9.0], [1.0]], [[3.0], [9.0]]]), anywhere, 1.0), "padding in front"),
         Case((torch.tensor([[[1.0], [3.0], [1e9]]]), torch.tensor([[[True, True, False]]]), 1.0), "a pad of 1e9"),
+        Case((torch.tensor([[[1.0], [5.0], [1e30]]], dtype=F32), torch.tensor([[[True, True, False]]]), 1.0), HUGE),
         Case(given([3, 0], 3, 2, F32), "a sentence of padding only"),
         Case(apart, "one position each"),
         Case(_moved(1e5, *given([3, 4], 4, 2, F64, scale=0.2)), "means far from 0"),
@@ -237,21 +241,21 @@ MASKED_BATCH_NORM = Exercise(
     reference=_masked_batch_norm,
     cases=_batch_cases,
     tested="batches without padding and with it before, behind and in place of a sentence, one position, small and "
-    "large eps, means far from 0, both dtypes",
+    "large eps, a huge pad, means far from 0, both dtypes",
     hints=(
         "Each feature has one mean for the whole batch. Which positions may contribute to it, and by how many do you "
         "have to divide?",
         "Bring the mask into a shape that multiplies the features, (batch, t, one). Sum what is real over both the "
         "sentences and the positions, and divide by the number of real tokens.",
-        "Centre first, then square, then blot out the padding again before you sum: a padded place is no longer zero "
-        "after centring. In the result the padding is zero as well.",
+        "Centre first, then blot out the padding again before you square and sum: a padded place is no longer zero "
+        "after centring, and the square of a large one overflows. In the result the padding is zero as well.",
     ),
     mistakes=(
         Mistake(
             "difference-of-squares",
             Edit(
-                "((x - mean).square() * real).sum(dim=over, keepdim=True) / n",
-                "((x * real).square().sum(dim=over, keepdim=True) / n - mean.square()).clamp(min=0)",
+                "(x - mean).where(real, 0.0).square().sum(dim=over, keepdim=True) / n",
+                "(x.where(real, 0.0).square().sum(dim=over, keepdim=True) / n - mean.square()).clamp(min=0)",
             ),
             "You subtracted the square of the mean from the mean of the squares. Far from 0 both are large and nearly "
             "equal, and their difference keeps few digits. Subtract the mean first and square then.",
@@ -261,8 +265,8 @@ MASKED_BATCH_NORM = Exercise(
             "padding-counted",
             (
                 Edit("n = real", "n = torch.ones_like(real)"),
-                Edit("(x * real)", "x"),
-                Edit(".square() * real", ".square()"),
+                Edit("x.where(real, 0.0)", "x"),
+                Edit("(x - mean).where(real, 0.0)", "(x - mean)"),
             ),
             "Padding takes part in your mean and variance, so the result of a sentence depends on how far the batch "
             "was padded.",
@@ -280,8 +284,8 @@ MASKED_BATCH_NORM = Exercise(
         Mistake(
             "unbiased",
             Edit(
-                "* real).sum(dim=over, keepdim=True) / n\n    return",
-                "* real).sum(dim=over, keepdim=True) / (n - 1)\n    return",
+                ".square().sum(dim=over, keepdim=True) / n\n",
+                ".square().sum(dim=over, keepdim=True) / (n - 1)\n",
             ),
             "Your variance divides by one less than the number of tokens. The normalisation divides by their number; "
             "only the running average of `nn.BatchNorm1d` keeps the other.",

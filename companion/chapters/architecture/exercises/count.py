@@ -28,8 +28,9 @@ COUNT_PARAMETERS = Exercise(
         Case((7, 6, 3, 5), "a hidden layer narrower than the model"),
         Case((37_000, 512, 6, 2048), "the base model"),
         Case((32_000, 1024, 6, 4096), "the big model"),
+        Case((7, 2**20 + 1, 999, 2**22 + 1), "more than a float holds to the unit"),
     ],
-    tested="the example, a narrow hidden layer, the base and the big model",
+    tested="the example, a narrow hidden layer, the base and the big model, numbers beyond 2^53",
     hints=(
         "Count one attention, one network and one normalisation first. Then ask how many of each an encoder layer "
         "and a decoder layer have.",

@@ -143,7 +143,7 @@ def _layer_cases() -> list[Case]:
     values = torch.stack([torch.zeros(2, 2), torch.zeros(2, 2), torch.eye(2)])
     row, memory = torch.tensor([[[3.0, 1.0]]]), torch.tensor([[[0.0, 5.0]]])
     by_hand = row, memory, torch.zeros(3, 2, 2), values, torch.zeros(2, 3), torch.zeros(3, 2)
-    opposed = torch.stack([100 * torch.eye(2), -100 * torch.eye(2), torch.eye(2)])
+    opposed = torch.stack([1e10 * torch.eye(2), -1e10 * torch.eye(2), torch.eye(2)])
     low = torch.tensor([[[1.0, -1.0], [-300.0, 300.0]]]), memory, opposed, *by_hand[2:3], *by_hand[4:]
     return [
         Case(by_hand, "the example"),

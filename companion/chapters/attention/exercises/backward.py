@@ -64,7 +64,7 @@ ATTENTION_BACKWARD = Exercise(
     reference=_attention_backward,
     cases=_backward_cases,
     returns=("d_query", "d_key", "d_value"),
-    forbidden=AUTOGRAD,
+    forbidden=(*AUTOGRAD, torch.ops.aten._softmax_backward_data),
     tested="more keys or more queries, leading axes, one key, both dtypes, scores up to a million",
     hints=(
         "Go through the forward pass from its end: output, weights, scores, then query and key. For a product "

@@ -40,6 +40,7 @@ def _padded_cases() -> list[Case]:
         Case(batch(2, 5, t=11, dtype=F32, junk=1e3), "large numbers in the padding"),
         Case(batch(5, 2, 3, t=5, dtype=F64, scale=1e3), "scores near a million"),
         Case((torch.tensor([[[1.0], [1e10]]]), torch.tensor([1]), one, one, one), "a pad of 1e10"),
+        Case((torch.tensor([[[1e10], [-1e10]]]), torch.tensor([1]), one, -one, one), "a score of -1e20 before a pad"),
     ]
 
 

@@ -109,8 +109,10 @@ WRITING_FLOPS = Exercise(
         Case((2, 5, 3, 4, False), "without a cache"),
         Case((12, 768, 100, 50, True)),
         Case((12, 768, 100, 50, False), "without a cache"),
+        Case((80, 1601, 200_003, 101, False), "more than a float holds to the unit"),
+        Case((80, 1601, 200_003, 101, True), "more than a float holds to the unit"),
     ],
-    tested="with and without a cache, a single token, a prompt of one token",
+    tested="with and without a cache, a single token, a prompt of one token, numbers beyond 2^53",
     hints=(
         "Write a small function for one pass over t positions after p positions that a cache holds. Everything else is "
         "a sum of such passes.",

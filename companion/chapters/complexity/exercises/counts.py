@@ -23,8 +23,9 @@ LAYER_FLOPS = Exercise(
         Case((20, 30, 90)),
         Case((50, 512, 2048), "the base model"),
         Case((100_000, 128, 512), "a long text"),
+        Case((2**27 + 1, 3, 11), "more than a float holds to the unit"),
     ],
-    tested="one position, sizes that all differ, the base model, a long text",
+    tested="one position, sizes that all differ, the base model, a long text, numbers beyond 2^53",
     returns=("projections", "pairs", "feed-forward"),
     hints=(
         "Write down the shape of every product in the layer. There are four projections, two products for the pairs, "
@@ -48,7 +49,8 @@ LAYER_FLOPS = Exercise(
         Mistake(
             "scores-only",
             lambda n, d, d_ff: (8 * n * d * d, 2 * n * n * d, 4 * n * d * d_ff),
-            "For the pairs you counted the scores only. The weights times the values are a product of the same size.",
+            "For the pairs you counted half. Either the weights times the values are missing, a product of the same "
+            "size, or the factor of 2: a multiply-add is two FLOPs.",
         ),
         Mistake(
             "one-matrix",
@@ -142,8 +144,9 @@ CACHE_BYTES = Exercise(
         Case((32, 32, 32, 4096, 1, 4096, 2), "LLaMA-7B"),
         Case((80, 64, 8, 8192, 16, 4096, 2), "grouped heads, 16 texts"),
         Case((4, 8, 1, 64, 2, 100, 2), "a single key-value head"),
+        Case((61, 7, 3, 49, 3, 10**15 + 1, 1), "more than a float holds to the unit"),
     ],
-    tested="grouped heads, a single key-value head, several texts, sizes that all differ",
+    tested="numbers beyond 2^53, grouped heads, a single key-value head, several texts, sizes that all differ",
     hints=(
         "What does a layer have to remember of a position that has been read, so that later positions can look at it?",
         "Two vectors for each position, in each layer, for each text. How wide is each of them when heads are shared?",

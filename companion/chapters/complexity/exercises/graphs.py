@@ -100,8 +100,9 @@ LAYERS_NEEDED = Exercise(
         Mistake(
             "start-seen-already",
             Edit("append(found)", "append(-1 if start == end and not reads[end, start] else found)"),
-            "You never come back to where you set out: a search that marks its start as seen does not find the way "
-            "round. At least one layer is needed, so the start is not reached yet.",
+            "You never come back to where you set out. Either your search marks its start as seen, though at least one "
+            "layer is needed and the start is not reached yet, or it ends a layer early: the way round has as many "
+            "layers as there are positions.",
         ),
         Mistake(
             "one-layer-only",

@@ -118,6 +118,7 @@ def _attention_cases() -> list[Case]:
         Case((*state(6, 3, 2, 4, F64, 3e3), [0, 4, 2], 8), "large scores"),
         Case(scored(rising_and_falling, [1, 3, 0], 6, F64), "scores that rise by thousands and fall again"),
         Case(scored(low, [2, 0], 3, F32), "low scores, and a large one at an empty position"),
+        Case(scored([[-3e20, 1e3], [0.0, 0.0], [-1e20, -2e20]], [2, 0], 3, F64), "scores of -1e20"),
     ]
 
 

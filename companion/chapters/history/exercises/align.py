@@ -30,6 +30,7 @@ def _cases() -> list[Case]:
     states = torch.tensor([[0.0], [2.0], [5.0]], dtype=torch.float64)
     far = torch.tensor([[-1.0], [1.0]]), torch.ones(1, 1), torch.tensor([[9.0]]), torch.tensor([1000.0])
     low = torch.tensor([[5.0], [0.0]]), torch.ones(1, 1), torch.ones(1, 1), torch.tensor([-20_000.0])
+    least = torch.tensor([[5.0], [0.0]], dtype=torch.float64), one, one, torch.tensor([-1e20], dtype=torch.float64)
     return [
         Case((torch.zeros(1, dtype=torch.float64), states, one, one, one[0], 2), "the example"),
         case(1, 1, (2, 3, 4), "one state"),
@@ -40,6 +41,7 @@ def _cases() -> list[Case]:
         case(4, 3, (2, 3, 4), "states near a thousand", scale=1e3),
         Case((torch.zeros(1), *far, 1), "a pad that scores higher by thousands"),
         Case((torch.zeros(1), *low, 1), "a score of minus twenty thousand before a pad"),
+        Case((torch.zeros(1, dtype=torch.float64), *least, 1), "a score of -1e20 before a pad"),
         Case((torch.zeros(1), *far, 2), "scores of a thousand either way, no padding"),
         case(4, 3, (3, 2, 3), "a query as wide as the network"),
     ]

@@ -45,7 +45,7 @@ def _grouped_cases() -> list[Case]:
         Case(layer(3, 5, 4, 3, 3, 2, F32), "as many key heads as query heads"),
         Case(layer(2, 7, 5, 6, 3, 2, F64)),
         Case(layer(2, 5, 7, 8, 2, 3, F64, 1e3), "large values"),
-        Case((torch.tensor([[[1.0], [-1.0]]]), -2e4 * one, one, one, one, 1, 1), "a large score at a hidden key"),
+        Case((torch.tensor([[[1.0], [-1.0]]]), -2e20 * one, one, one, one, 1, 1), "a large score at a hidden key"),
     ]
 
 
@@ -137,6 +137,9 @@ def _cross_cases() -> list[Case]:
         Case(pair([4, 2, 7], 5, 7, 3, 3, F64)),
         Case(pair([2, 3], 3, 5, 3, 2, F64, 1e3), "large numbers in the source"),
         Case((x, memory, torch.tensor([2]), *[100.0 * one] * 2, one, one, 1), "a large score at a hidden key"),
+        Case(
+            (x, 1e20 * torch.tensor([[[-1.0], [1.0]]]), torch.tensor([1]), one, one, 1e-20 * one, one, 1), "a huge pad"
+        ),
     ]
 
 
@@ -150,7 +153,7 @@ CROSS_ATTENTION = Exercise(
     topic="architecture",
     reference=_cross_attention,
     cases=_cross_cases,
-    tested="padding or none, more queries than keys, as many sentences as heads, large scores, both dtypes",
+    tested="padding or none, more queries than keys, as many sentences as heads, large scores, a huge pad, both dtypes",
     hints=(
         "Two sequences meet: one asks, the other is asked. Which of the three products uses which, and which of the "
         "two lengths does each axis of the scores have?",

@@ -41,12 +41,14 @@ def _stream_cases() -> list[Case]:
     by_hand = ChunkStream(torch.tensor([0.0, 0.0, 2.0]).exp().log(), torch.tensor([[0.0], [4.0], [0.0]]), 2)
     rising = ChunkStream(torch.arange(0.0, 900.0, 100.0, dtype=F64), draw.normal(9, 3), 2)
     low = ChunkStream(torch.arange(-2600.0, -800.0, 200.0, dtype=F64), torch.eye(9, 2, dtype=F64) + 1, 2)
+    least = ChunkStream(torch.tensor([-3e20, -1e20, -2e20], dtype=F64), torch.eye(3, 2, dtype=F64) + 1, 1)
     return [
         Case((by_hand, 1), "the example"),
         Case(stream(4, 2, 4, F64), "one chunk"),
         Case(stream(5, 3, 2, F32), "a last chunk that is shorter"),
         Case((rising, 3), "scores that rise to 800"),
         Case((low, 2), "scores that rise from -2600 to -1000"),
+        Case((least, 2), "scores of -1e20"),
         Case(stream(7, 3, 1, F64), "one position at a time"),
         Case(stream(11, 4, 3, F32, 30.0), "scores in the tens"),
         Case(stream(12, 5, 4, F64, 1e3), "scores in the thousands"),

@@ -196,7 +196,7 @@ def _next_cases() -> list[Case]:
         one,
         one,
     )
-    far = torch.tensor([[1, 0]]), by_hand[1], torch.tensor([[200.0], [1.0]]), torch.zeros(2, 1), one, -one, one
+    far = torch.tensor([[1, 0]]), by_hand[1], torch.tensor([[1e10], [1.0]]), torch.zeros(2, 1), one, -one, one
     return [
         Case(by_hand, "the example"),
         Case(batch([2], 2, 3, 3, F64), "no padding"),

@@ -157,6 +157,7 @@ def _head_cases() -> list[Case]:
         Case(batch([2, 2], 4, 3, 2, F64), "padding alike in both sentences"),
         Case(batch([3, 5], 5, 3, 2, F64, 1e3), "large values"),
         Case(far, "scores far below 0"),
+        Case((torch.tensor([[[1e10], [-1e10]]]), *far[1:]), "a huge pad"),
     ]
 
 
@@ -172,7 +173,7 @@ DEBUG_HEADS = Exercise(
     broken=_broken_heads,
     cases=_head_cases,
     tested="one head and several, as many sentences as heads, padding in some and all sentences, scores far below 0, "
-    "both dtypes",
+    "a huge pad, both dtypes",
     hints=(
         "There are four faults. Change one token of `x` and look which rows of the query of a head change. It should "
         "be one row, in each head. That finds the first fault, and its twin at the end of the function.",

@@ -38,6 +38,7 @@ def _top_k_cases() -> list[Case]:
         Case((draw.normal(2, 3, dtype=F32), 0.5, 5), "k above the vocabulary"),
         Case((draw.normal(5, 11, dtype=F64, scale=1e3), 1.5, 3), "large scores"),
         Case((draw.normal(2, 6, dtype=F64) - 2e4, 1.0, 2), "scores far below 0"),
+        Case((torch.tensor([[-1e20, -3e20, -2e20]], dtype=F64), 0.5, 2), "scores of -1e20"),
     ]
 
 

@@ -57,6 +57,7 @@ def _beam_cases() -> list[Case]:
         1,
         1.0,
     )
+    behind = torch.tensor([2, 2]), torch.tensor([True, False]), 0, 0.0
     return [
         Case(by_hand, "the example"),
         Case(state(1, 3, 0.6, F64), "one beam"),
@@ -82,11 +83,16 @@ def _beam_cases() -> list[Case]:
         Case(beams([[-1.0, -2.0]] * 3, [-1.1, -2.2, -3.0], [1, 1, 1], alpha=1.0), "more beams than tokens"),
         Case(beams([[-1.0, -2.0, -3.0]] * 2, [-2.0, -1.0], [2, 2], 0, 1), "all finished"),
         Case(beams([[-1.0, -2.0], [-0.1, -torch.inf]], [-1.0, -0.5], [3, 2], 1), "a finished beam with -inf"),
+        Case(beams([[-torch.inf, -0.5], [-0.1, -3.0]], [-1.0, -2.0], [3, 3], 0), "a finished beam that forbids end"),
         Case(
             beams([[-1.0, -torch.inf, -2.5], [-torch.inf, -0.5, -torch.inf]], [-1.0, -1.5], [3, 2], alpha=1.0),
             "forbidden tokens",
         ),
         Case(beams([[-1.0, -2.0, -3.0, -4.0]] * 2, [-1.0, -3e4], [2, 2], 0), "one finished, the other far behind"),
+        Case(
+            (torch.arange(-8.0, 0.0, dtype=F64).view(2, 4), torch.tensor([-1.0, -3e10], dtype=F64), *behind),
+            "one finished, the other behind by more than 1e9",
+        ),
     ]
 
 
@@ -98,6 +104,7 @@ BEAM_STEP = Exercise(
     place=6,
     minutes=30,
     topic="generation",
+    same_dtype=True,
     reference=_beam_step,
     cases=_beam_cases,
     tested="one to five beams, more beams than tokens, some and all finished, penalties from 0 to 2, large "

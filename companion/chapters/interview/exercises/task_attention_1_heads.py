@@ -99,8 +99,8 @@ def _heads_cases() -> list[Case]:
     by_hand = torch.ones(1, 1, 2), keys, torch.tensor([[[4.0, 4.0], [8.0, 8.0]]]), 2, None
     one = torch.ones(1, 1, 1)
     far = (
-        200 * one,
-        torch.tensor([[[-200.0], [0.0]]]),
+        1e10 * one,
+        torch.tensor([[[-1e10], [0.0]]]),
         torch.tensor([[[1.0], [2.0]]]),
         1,
         torch.tensor([[[True, False]]]),
@@ -116,7 +116,7 @@ def _heads_cases() -> list[Case]:
         Case(heads(1, 4, 4, 4, 3, 2, F32), "as many heads as positions"),
         Case(blind, "a query with no key"),
         Case(heads(2, 4, 6, 2, 4, 3, F64, scale=1e3), "large values"),
-        Case(far, "a score far below 0"),
+        Case(far, "a score of -1e20 that is not hidden"),
     ]
 
 

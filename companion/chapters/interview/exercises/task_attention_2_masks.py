@@ -52,7 +52,7 @@ def _layer_cases() -> list[Case]:
     eye = torch.eye(2)
     by_hand = torch.tensor([[[2.0, 4.0], [4.0, 8.0], [5.0, 5.0]]]), 0 * eye, eye, eye, eye, 2, _padded(2, t=3)
     one = torch.ones(1, 1)
-    far = torch.tensor([[[1.0], [200.0]]]), one, -one, one, one, 1, _padded(1, t=2, left=True)
+    far = torch.tensor([[[1.0], [1e10]]]), one, -one, one, one, 1, _padded(1, t=2, left=True)
     return [
         Case(by_hand, "the example"),
         Case(layer(4, 2, 2, F64, _padded(3, t=3))),

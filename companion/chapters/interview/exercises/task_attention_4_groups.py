@@ -84,7 +84,7 @@ def _grouped_cases() -> list[Case]:
     ones, twice = torch.ones(2, 1), torch.tensor([[1.0, 0.0], [0.0, 2.0]])
     by_hand = torch.tensor([[[1.0, 2.0]]]), torch.ones(2, 2), ones, ones, twice, 2, 1, _padded(1, t=1), (1,)
     one = torch.ones(1, 1)
-    far = torch.tensor([[[1.0], [200.0]]]), one, -one, one, one, 1, 1, _padded(1, t=2, left=True), (1, 1)
+    far = torch.tensor([[[1.0], [1e10]]]), one, -one, one, one, 1, 1, _padded(1, t=2, left=True), (1, 1)
     return [
         Case(by_hand, "the example"),
         Case(layer(5, 4, 2, 2, F64, _padded(3, t=3), 3), "all at once"),

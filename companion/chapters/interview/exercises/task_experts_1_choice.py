@@ -39,6 +39,7 @@ def _choice_cases() -> list[Case]:
         Case((draw.normal(4, 4), 3), "as many tokens as experts"),
         Case((draw.normal(6, 5, scale=1e3), 2), "logits in the thousands"),
         Case((draw.normal(6, 5) - 3e4, 3), "logits far below 0"),
+        Case((torch.tensor([[-3e20, -1e20, -2e20]], dtype=F64), 2), "logits of -1e20"),
         Case((off, 3), "experts that are switched off: -inf"),
         Case((draw.normal(40, 16, dtype=F32), 4), "many experts"),
     ]
@@ -52,6 +53,7 @@ CHOICE = Exercise(
     level=1,
     place=1,
     minutes=8,
+    same_dtype=True,
     reference=_choice,
     cases=_choice_cases,
     trial=_choice_trial,

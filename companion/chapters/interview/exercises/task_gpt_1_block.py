@@ -77,7 +77,7 @@ def _block_cases() -> list[Case]:
     by_hand = x, torch.ones(2), torch.cat([zero, zero, eye], 1), eye, torch.ones(2), zero, zero, 1
     x, w_qkv = torch.tensor([[[1.0, -1.0], [-1.0, 1.0]]]), torch.cat([15 * eye, -15 * eye, eye], 1)
     far = x, torch.ones(2), w_qkv, eye, torch.ones(2), zero, zero, 1
-    first = torch.tensor([[300.0, 0.0], [0.0, 0.0]])  # the width of a head is 2, the scores are -63,640 and 63,640
+    first = torch.tensor([[1e10, 0.0], [0.0, 0.0]])  # the width of a head is 2, the scores are -7e19 and 7e19
     farther = x, torch.ones(2), torch.cat([first, -first, eye], 1), eye, torch.ones(2), zero, zero, 1
     flat = block(2, 3, 2, 2, 5, F64)
     flat = (flat[0].index_fill(1, torch.tensor([1]), 0.5), *flat[1:])

@@ -93,6 +93,7 @@ def _step_cases() -> list[Case]:
             (texts(6, 5, 1, 4, ((4,), (1,), (3,))), *_stacked(draw, 5, 4, 1, 2, 2, F64), 1, 1.0), "one without target"
         ),
         Case((texts(7, 5, 3, 3, ((1, 1), (0, 1))), *_stacked(draw, 5, 4, 1, 2, 2, F64), 3, 1.0), "no target at all"),
+        Case((torch.tensor([[[[0, 2, 2]]]]), *_no_blocks(), 2, 0.0), "no target, and a limit of 0"),
         Case((torch.tensor([[[[0, 0, 1]]], [[[0, 2, 2]]]]), *_no_blocks(), 2, math.inf), "momentum, then no target"),
         Case((texts(8, 6, 5, 5, ((5, 3), (4, 2))), *large, 5, 1.0), "a large table"),
         Case((texts(9, 6, 5, 5, ((5, 3), (4, 2))), *large, 5, math.inf), "a large table, no limit"),

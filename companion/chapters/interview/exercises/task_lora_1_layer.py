@@ -73,18 +73,20 @@ def _layer_trial(
     reached = (
         tensor(torch.autograd.grad(start.sum(), module.b, allow_unused=True)[0], *b.shape) if "b" in trained else b
     )
+    empty = torch.tensor(isinstance(getattr(module, "b", None), Tensor) and not module.b.any())
     _fill(module, a, b)
     leaf = x.clone().requires_grad_()
     output = tensor(module(leaf), *shape)
     found = gradients(output, (leaf, module.a, module.b))
     return (
+        torch.tensor(float(module.scale)),
         torch.tensor(sorted(p.numel() for p in trained.values())),
+        empty,
         (start - base(x)).abs().max() <= 1e-6 * base(x).abs().max(),
         reached.count_nonzero() > 0,
         output.detach(),
         *found,
         base.weight.detach(),
-        torch.tensor(float(module.scale)),
     )
 
 
@@ -132,13 +134,14 @@ LAYER = Exercise(
     cases=_layer_cases,
     trial=_layer_trial,
     returns=(
+        "scale",
         "sizes of what is trained",
+        "whether b is zero at the start",
         "whether the output at the start is that of the base",
         "whether a gradient reaches b at the start",
         "output",
         *(f"gradient for {name}" for name in ("x", "a", "b")),
         "weight of the base",
-        "scale",
     ),
     tested="start, outputs, gradients, what is trained; rank 1 and largest, with and without bias, both dtypes",
     hints=(
@@ -193,6 +196,14 @@ LAYER = Exercise(
             "both-zero",
             Edit("torch.randn(rank", "torch.zeros(rank", of=_Adapter),
             "`a` is zero at the start, so no gradient reaches `b`; with both zero nothing is ever learned. Draw `a`.",
+        ),
+        Mistake(
+            "interchanged",
+            (
+                Edit("torch.randn(rank", "torch.zeros(rank", of=_Adapter),
+                Edit("torch.zeros(base.out_features", "torch.randn(base.out_features", of=_Adapter),
+            ),
+            "`a` is zero and `b` is drawn at the start. It is the other way round: `b` begins as zero.",
         ),
         Mistake(
             "not-the-base-at-the-start",

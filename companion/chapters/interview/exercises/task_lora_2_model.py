@@ -140,7 +140,7 @@ def _cases() -> list[Case]:
         Case((*model(2, 3, 3, 2, dtype=F64), both, 2, 4.0), "two maps in each block"),
         Case((*model(3, 4, 6, 1, dtype=F32, scale=3.0), ("w_v",), 1, 0.5), "a bias"),
         Case((*model(2, 3, 3, 2, dtype=F64), ("w_k",), 2, 1.0), "a name that nothing has"),
-        Case((*model(2, 4, 3, 1, dtype=F64), ("head", "w"), 2, 0.5), "a map of the model itself, part of a name"),
+        Case((*model(2, 4, 3, 1, dtype=F64), ("head", "w", "q"), 2, 0.5), "a map of the model itself, parts of a name"),
         Case((*model(2, 4, 3, 2, dtype=F64), ("table", "norm", "ffn", "w_q"), 1, 2.0), "names that are no linear map"),
         Case((*model(2, 4, 3, 2, dtype=F64), ("0", "2"), 2, 2.0), "places of a sequence"),
         Case((*model(2, 4, 3, 1, dtype=F64, deep=True), both, 2, 2.0), "a model within others"),

@@ -49,6 +49,11 @@ def _in_place_once(model: nn.Module) -> nn.Module:
     return model
 
 
+def _kind(module: nn.Module) -> str:
+    """Name the class of a module; a linear map may be of a class made from ``nn.Linear``."""
+    return "Linear" if isinstance(module, nn.Linear) else type(module).__name__
+
+
 def _merge_trial(
     answer: Answer,
     tokens: Tensor,
@@ -71,10 +76,10 @@ def _merge_trial(
     merged = answer(model)
     if merged is not model:
         raise Refusal("Your function returned something else; the model itself is expected, changed in place.")
-    kinds = [f"{name}: {type(module).__name__}" for name, module in model.named_modules(remove_duplicate=False)]
+    kinds = [f"{name}: {_kind(module)}" for name, module in model.named_modules(remove_duplicate=False)]
     weights = model.state_dict()
     distinct = f"{len(list(model.parameters()))} parameters"
-    return "; ".join(sorted(kinds)), distinct, model(tokens).detach(), [weights[name] for name in sorted(weights)]
+    return sorted(kinds), distinct, model(tokens).detach(), [weights[name] for name in sorted(weights)]
 
 
 MERGE = Exercise(

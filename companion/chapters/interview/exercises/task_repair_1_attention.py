@@ -48,6 +48,7 @@ def _cases() -> list[Case]:
         Case(layer(3, 5, 4, 2)),
         Case(layer(2, 4, 8, 4, F32), "as many heads as positions"),
         Case(layer(2, 7, 6, 2, F64, 1e3), "scores far apart"),
+        Case(layer(1, 5, 4, 2, F64, 1e8), "scores near 1e16"),
     ]
 
 

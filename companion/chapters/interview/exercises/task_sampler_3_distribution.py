@@ -50,6 +50,7 @@ def _distribution_cases() -> list[Case]:
         Case((draw.normal(3, 5, dtype=F64), (1.5, 0.5, 1.0), (2, 9, 5), (0.0, 0.5, 1.0)), "p of 0, k above"),
         Case((_hidden(draw.normal(3, 6, dtype=F64), 1, 5), (0.8, 0.0, 3.0), (3, 0, 0), (0.9, 1.0, 0.95)), "hidden"),
         Case((draw.normal(2, 9, dtype=F64, scale=1e3), (50.0, 1e3), (5, 0), (0.95, 0.9)), "large scores, hot"),
+        Case((torch.tensor([[-1e20, -3e20, -2e20]], dtype=F64), (0.5,), (2,), (1.0,)), "scores of -1e20"),
     ]
 
 

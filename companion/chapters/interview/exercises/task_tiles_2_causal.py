@@ -74,6 +74,7 @@ def _causal_cases() -> list[Case]:
         Case((*_three(draw, 8, 4, 3, F64, 60.0), 3, 3), "scores in the thousands"),
         Case((*_three(draw, 5, 3, 2, F64), 4, 1), "a last tile of queries with room for keys behind the end"),
         Case(falling, "scores far below 0"),
+        Case((falling[0], -1e20 * torch.arange(1.0, 10.0, dtype=F64)[:, None], *falling[2:]), "scores of -1e20"),
         Case((*_three(draw, 16, 1, 1, F64), 2, 2), "small tiles: memory is counted"),
         Case((*_three(draw, 48, 1, 1, F64), 24, 2), "high tiles: memory is counted"),
         Case((*_three(draw, 48, 1, 1, F64), 2, 24), "wide tiles: memory is counted"),

@@ -48,7 +48,7 @@ def _cases() -> list[Case]:
         return x, w_q, w_k, w_v, w_o, n_heads, mask if masked else None
 
     eye, one = torch.eye(2), torch.ones(1, 1)
-    far = torch.tensor([[[100.0], [-200.0]]]), one, one, one, one, 1, torch.tensor([[[True, True], [True, False]]])
+    far = torch.tensor([[[1e10], [-2e10]]]), one, one, one, one, 1, torch.tensor([[[True, True], [True, False]]])
     by_hand = torch.tensor([[[math.log(3.0), 0.0], [0.0, 0.0]]]), eye, eye, eye, eye, 2, None
     return [
         Case(by_hand, "the example"),

@@ -47,6 +47,10 @@ def _cases() -> list[Case]:
         Case(pairs(3, 9, -1.0, torch.float32), "a scale below 1"),
         Case(pairs(5, 6, 0.0, torch.float64, 1e3), "large entries"),
         Case((torch.tensor([[1e-4, 0.0], [0.0, 1.0]]), eye, torch.tensor(0.0)), "a short vector"),
+        Case(
+            (torch.tensor([[2e-6, 0.0], [0.0, 1.0]]).double(), eye.double(), torch.tensor(0.0).double()),
+            "a vector of length 2e-6",
+        ),
         Case((eye, eye, torch.tensor(100.0).log()), "the scale at which CLIP stops"),
         Case(
             (eye.double(), eye.double().flip(0), torch.tensor(5.0, dtype=torch.float64)),

@@ -85,6 +85,16 @@ PADDED_PATCHES = Exercise(
             ),
             "Where size divides the image, you added a whole row or column of empty patches.",
         ),
-        Mistake("cropped", _cropped, "You left out the pixels that fill no whole patch. Pad the image instead."),
+        Mistake(
+            "rests-interchanged",
+            Edit("(0, across, 0, down)", "(0, down, 0, across)"),
+            "You padded each side by what the other lacks. `F.pad` begins with the last axis, the width.",
+        ),
+        Mistake(
+            "cropped",
+            _cropped,
+            "Pixels that fill no whole patch are missing. Pad the image, and each axis by its own rest: `F.pad` begins "
+            "with the last axis, the width.",
+        ),
     ),
 )

@@ -27,6 +27,7 @@ def _cases() -> list[Case]:
         Case((by_hand, by_hand, torch.ones(2, 2, dtype=torch.bool)), "all pairs known"),
         Case((by_hand, by_hand, torch.zeros(2, 2, dtype=torch.bool)), "no pair known"),
         Case((by_hand.masked_fill(~first, torch.nan), by_hand, first[..., 0]), "an unknown pair that is NaN"),
+        Case((by_hand, by_hand.masked_fill(~first, torch.nan), first[..., 0]), "an unknown pair that is NaN in b"),
         Case(pairs(1, 3, torch.float64), "one residue"),
         Case(pairs(4, 4, torch.float32), "as many channels as residues"),
         Case(pairs(7, 2, torch.float64)),
