@@ -208,10 +208,7 @@ def _alike(exercise: Exercise, one: Outcome, other: Outcome) -> bool:
         return type(one.error) is type(other.error) and str(one.error) == str(other.error)
     if one.refusal or other.refusal:
         return one.refusal == other.refusal
-    return (
-        _storable(other.value)
-        and difference(one.value, other.value, exercise.tolerance, same_dtype=exercise.same_dtype) is None
-    )
+    return _storable(other.value) and difference(one.value, other.value, exercise.tolerance) is None
 
 
 def _storable(value: object) -> bool:
