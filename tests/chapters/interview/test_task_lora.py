@@ -19,7 +19,7 @@ def arguments(words):
 def test_the_hand_example_is_the_first_case():
     """Closed form: the numbers that the statement works out."""
     found = BY_NAME["lora-layer"].results(BY_NAME["lora-layer"].reference, inputs("lora-layer", 1))
-    assert [x.squeeze().tolist() for x in found[:4]] == [[2, 2], True, True, 14.0]
+    assert [x.squeeze().tolist() for x in found[:6]] == [0.5, [2, 2], True, True, True, 14.0]
 
 
 def test_the_layer_is_that_of_the_package():

@@ -69,17 +69,18 @@ def _merge_trial(
     rank: int,
     alpha: float,
 ) -> tuple[object, ...]:
-    """Compare the modules, the number of parameters, the output and all weights of the merged model."""
+    """Compare the modules at the places of adapters, the number of parameters, the output and all weights of the merged model."""
     model = _made(table, w_q, w_v, up, down, tied=tied, shared=shared, deep=deep)
-    _add(model, names, rank, alpha)
+    places = tuple(f"{place}." for place in _add(model, names, rank, alpha))
     _fill_all(model, rank)
     merged = answer(model)
     if merged is not model:
         raise Refusal("Your function returned something else; the model itself is expected, changed in place.")
-    kinds = [f"{name}: {_kind(module)}" for name, module in model.named_modules(remove_duplicate=False)]
+    modules = model.named_modules(remove_duplicate=False)
+    kinds = [f"{name}: {_kind(module)}" for name, module in modules if f"{name}.".startswith(places)]
     weights = model.state_dict()
     distinct = f"{len(list(model.parameters()))} parameters"
-    return sorted(kinds), distinct, model(tokens).detach(), [weights[name] for name in sorted(weights)]
+    return "; ".join(sorted(kinds)), distinct, model(tokens).detach(), [weights[name] for name in sorted(weights)]
 
 
 MERGE = Exercise(
