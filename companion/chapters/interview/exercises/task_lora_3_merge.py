@@ -69,7 +69,7 @@ def _merge_trial(
     rank: int,
     alpha: float,
 ) -> tuple[object, ...]:
-    """Compare the modules at the places of adapters, the number of parameters, the output and all weights of the merged model."""
+    """Compare the modules in the places of adapters, the number of parameters, the output and all weights."""
     model = _made(table, w_q, w_v, up, down, tied=tied, shared=shared, deep=deep)
     places = tuple(f"{place}." for place in _add(model, names, rank, alpha))
     _fill_all(model, rank)
