@@ -198,8 +198,8 @@ def test_arguments_and_views_of_them_are_in_sight():
 def test_a_right_answer_with_limits_prints_its_bill(capsys):
     check_exercise("stream-softmax", BY_NAME["stream-softmax"].reference)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "Average a stream with softmax weights: correct (9 cases)."
-    assert re.match(r"Cost of case 9: at its peak it holds \d+ numbers at once, .*\(300", lines[2])
+    assert lines[0] == "Average a stream with softmax weights: correct (10 cases)."
+    assert re.match(r"Cost of case 10: at its peak it holds \d+ numbers at once, .*\(300", lines[2])
     check_exercise("scaled-scores", BY_NAME["scaled-scores"].reference)
     assert "Cost" not in capsys.readouterr().out
 
