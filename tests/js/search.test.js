@@ -23,6 +23,8 @@ const data = {
     [2, 1, "term-zero", "ZeRO", "", "Shards the optimizer.", ""],
     [2, 1, "term-zero-shot", "zero-shot", "", "Without examples.", ""],
     [3, 2, "exr-causal", "Build a mask", "", "Causal, for a sequence.", ""],
+    [2, 1, "term-process", "process reward", "process reward model", "A reward model for steps.", ""],
+    [2, 1, "term-reward", "reward model", "Bradley-Terry, preference loss, comparisons", `${LONG}It scores.`, ""],
     [1, 0, "short", "In short", "", "A causal mask hides what comes later.", ""],
   ],
 };
@@ -40,6 +42,10 @@ test("another name finds a place, and is shown", () => {
   assert.equal(first.title, "The causal mask");
   assert.equal(plain(first.names), "[look-ahead] mask");
   assert.deepEqual(engine.search("causal mask").results[0].where, ["Attention", "Masks"]);
+});
+
+test("a place of this very name comes before one whose other names have its words", () => {
+  assert.deepEqual(anchors("reward model"), ["term-reward", "term-process"]);
 });
 
 test("forms of a word are one word", () => {

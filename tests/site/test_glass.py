@@ -197,7 +197,7 @@ TAKEN = """(root) => {
   for (let k = 0; k < 5; k += 1) step("more");
   const least = (once) => Math.min(...Array.from({ length: 5 }, once));
   return [
-    least(() => [step("next"), step("back")][0]),
+    least(() => [step("back"), step("next")][1]),  // in this order there is a next one at the end of the text, too
     least(() => [step("temperature", 2), step("temperature", 0.1)][0]),
   ];
 }"""
@@ -214,6 +214,7 @@ def test_a_character_answers_at_once_with_its_drawing(gpt, capsys):
         print(f"fifty written anew {again:.0f} ms ", end="")
     assert step < STEP_MS
     assert slow < SLOW_MS
+    assert slow > 1.5 * step  # it was slowed, and there was a step
 
 
 def test_the_keyboard_alone_types_a_beginning_and_lets_the_model_go_on(gpt):
