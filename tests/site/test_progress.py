@@ -329,10 +329,12 @@ def test_progress_goes_out_to_a_file_and_comes_back(clean, tmp_path):
     assert page.evaluate("() => localStorage.getItem('transformers-tested')")
     page.get_by_role("button", name="Erase it…").click()
     page.get_by_role("button", name="Yes, erase everything").click()
-    assert page.evaluate("() => localStorage.getItem('transformers-tested')") is None
+    left = page.evaluate("() => JSON.parse(localStorage.getItem('transformers-tested') ?? '{}').sections ?? {}")
+    assert set(left) <= {"reading"}, "what was scrolled since is a place of reading, and nothing else is kept"
     assert page.inner_text(".progress-said") == "Your progress is erased."
     assert counts(page, topic)[1].startswith("0 of")
-    assert "1 entry imported and 0 entries of your own kept" in give(page, path.read_text("utf8"))
+    data["sections"].pop("reading", None)  # how far this page was scrolled depends on the pace of the machine
+    assert "1 entry imported and 0 entries of your own kept" in give(page, data)
     assert counts(page, topic)[1].startswith("1 of")
 
 
