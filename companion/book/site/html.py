@@ -30,6 +30,7 @@ FILES = {
     ),
     "progress-table": (*_SHARED, "js/progress-file.js", "js/progress.js", "css/progress.css"),
     "formulas": ("css/formulas.css",),
+    "front-page": ("css/front.css",),
     "term-list": ("css/terms.css",),
     "question-sheet": ("css/question-sheet.css",),
     "fig-pair": ("picture.css",),
