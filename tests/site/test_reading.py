@@ -58,7 +58,15 @@ def test_a_page_keeps_how_far_it_was_read_and_the_section(open_page):
     scroll_to(page, 0)
     page.wait_for_function(f"() => ({KEPT})()['{PAGE}'].section !== {json.dumps(kept['section'])}")
     assert page.evaluate(KEPT)[PAGE]["share"] == kept["share"], "what was read stays read"
-    assert page.evaluate(SHARE) == pytest.approx(before, abs=0.01)
+    # Figures may have grown since the page was opened, so the share is taken of its height now.
+    now = page.evaluate(
+        """() => {
+          const { top, height } = document.querySelector(".bd-article").getBoundingClientRect();
+          return (innerHeight - top) / height;
+        }"""
+    )
+    assert page.evaluate(SHARE) == pytest.approx(now, abs=0.01)
+    assert now < 0.4
 
 
 def test_the_front_page_leads_to_where_one_stopped_and_behind_a_page_that_is_read(open_page, server):
