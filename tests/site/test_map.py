@@ -245,3 +245,12 @@ def test_the_page_for_a_wrong_address_leads_home_from_any_depth(
     page.keyboard.press("Tab")
     page.locator("button").click()
     page.wait_for_url(f"{server}/search.html?q=maskz")
+
+
+def test_on_a_desk_the_front_page_gives_the_map_its_whole_width(page, server):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(f"{server}/book/index.html")
+    drawing = page.locator(".book-map svg:visible").first.bounding_box()
+    assert drawing["width"] > 600, "the style that makes the front page wide is overruled"
+    words = page.locator(".front").bounding_box()
+    assert words["x"] + words["width"] <= drawing["x"]

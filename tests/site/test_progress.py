@@ -331,6 +331,7 @@ def test_progress_goes_out_to_a_file_and_comes_back(clean, tmp_path):
     page.get_by_role("button", name="Yes, erase everything").click()
     left = page.evaluate("() => JSON.parse(localStorage.getItem('transformers-tested') ?? '{}').sections ?? {}")
     assert set(left) <= {"reading"}, "what was scrolled since is a place of reading, and nothing else is kept"
+    assert set(left.get("reading", {})) <= {PLACE.removesuffix(".html")}
     assert page.inner_text(".progress-said") == "Your progress is erased."
     assert counts(page, topic)[1].startswith("0 of")
     data["sections"].pop("reading", None)  # how far this page was scrolled depends on the pace of the machine
