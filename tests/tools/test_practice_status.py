@@ -43,7 +43,7 @@ def test_status_shows_one_chapter_where_one_is_asked_for(capsys):
     lines = capsys.readouterr().out.splitlines()
     title, below = lines_of("multi-head", solved=0)
     assert lines[0] == title
-    assert lines[1].split(maxsplit=2) == ["open", "split-heads", "Cut features into heads"]
+    assert lines[1].split(maxsplit=2) == ["open", "split-heads", "Split features into heads"]
     assert len({line.index(line.split(maxsplit=2)[2]) for line in lines[1 : 1 + below]}) == 1  # titles in one column
     assert len(lines) == 1 + below + 1
     status()

@@ -163,7 +163,7 @@ def _merge_cases() -> list[Case]:
 
 MERGE_SOFTMAX = Exercise(
     name="merge-softmax",
-    title="Join two halves of a softmax",
+    title="Merge two halves of a softmax",
     chapter="complexity",
     level=2,
     place=6,

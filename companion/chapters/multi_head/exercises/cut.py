@@ -35,7 +35,7 @@ def _split_cases() -> list[Case]:
 
 SPLIT_HEADS = Exercise(
     name="split-heads",
-    title="Cut features into heads",
+    title="Split features into heads",
     chapter="multi-head",
     level=1,
     place=1,
@@ -110,7 +110,7 @@ def _merge_cases() -> list[Case]:
 
 MERGE_HEADS = Exercise(
     name="merge-heads",
-    title="Join the heads again",
+    title="Concatenate the heads",
     chapter="multi-head",
     level=1,
     place=2,

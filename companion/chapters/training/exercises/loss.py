@@ -37,7 +37,7 @@ def _pair_cases() -> list[Case]:
 
 READ_AND_SAY = Exercise(
     name="read-and-say",
-    title="Cut a target into what is read and what is said",
+    title="Shift a target into input and labels",
     chapter="training",
     level=1,
     place=1,

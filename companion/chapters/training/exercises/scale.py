@@ -34,7 +34,7 @@ def _accumulate_cases() -> list[Case]:
 
 ACCUMULATE = Exercise(
     name="accumulate",
-    title="Join the gradients of unequal parts",
+    title="Accumulate the gradients of unequal micro-batches",
     chapter="training",
     level=1,
     place=4,
