@@ -14,6 +14,7 @@ from companion import interpret, tasks
 from companion.book import weights
 from companion.chapters.architecture import translator
 from companion.chapters.training import small_gpt
+from companion.chapters.training.explorers.gpt import TRIES
 from companion.config import toy
 from companion.explorers import Glass, GlassGPT
 from companion.transformer import Transformer
@@ -289,3 +290,38 @@ def test_the_open_gpt_is_no_wider_than_a_telephone_and_what_changes_lies_below_i
         put(root, **moves)
         assert tab.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
         assert root.evaluate(top) == before
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_the_open_gpt_keeps_its_height_and_colours_the_text_right_above_layer_and_head(gpt, width):
+    tab, root, _ = gpt
+    tab.set_viewport_size({"width": width, "height": 900})
+    root.evaluate(OPEN_GPT)
+    high = "(root) => Math.round(root.getBoundingClientRect().height)"
+    before = root.evaluate(high)
+    lines = {"prompt": "\n" * 6 + "W" * 42}
+    moves = [{f"try-{k}": None} for k in range(len(TRIES))]
+    for move in (*moves, {"prompt": "naïve"}, lines, *[{"more": None}] * 7, {"temperature": 2}, {"prompt": "a"}):
+        put(root, **move)
+        assert root.evaluate(high) == before, move
+        if int(root.evaluate(SHOWN_GPT)["step"]) > 30:
+            root.query_selector(".ex-token:last-of-type").focus()
+            assert root.evaluate(high) == before, move
+    gap = """(root) => root.querySelector('[data-trait=layer]').closest('fieldset').getBoundingClientRect().top
+      - root.querySelector('.ex-tokens').getBoundingClientRect().bottom"""
+    assert 0 <= root.evaluate(gap) < 40
+
+
+def test_a_text_longer_than_its_room_shows_its_end_and_stays_where_the_reader_left_it(gpt):
+    _, root, _ = gpt
+    root.evaluate(OPEN_GPT)
+    put(root, prompt="\n" * 12 + "My l")
+    left = "(box) => box.scrollHeight - box.clientHeight - box.scrollTop"
+    box = root.query_selector(".ex-tokens")
+    assert box.evaluate("(box) => box.scrollHeight - box.clientHeight") > 30
+    assert box.evaluate(left) <= 1
+    box.evaluate("(box) => (box.scrollTop = 0)")
+    put(root, head="2")
+    assert box.evaluate("(box) => box.scrollTop") == 0
+    put(root, next=None)
+    assert box.evaluate(left) <= 1

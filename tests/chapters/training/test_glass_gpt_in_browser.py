@@ -12,7 +12,7 @@ import torch
 
 from companion import interpret
 from companion.chapters.training import small_gpt
-from companion.chapters.training.explorers.gpt import FIRST, MOST, PROMPT
+from companion.chapters.training.explorers.gpt import FIRST, MOST, PROMPT, START, TRIES
 from companion.explorers import GlassGPT
 from companion.generate import keep_top_k, keep_top_p
 from tests.site.browser import put, tensor
@@ -35,6 +35,8 @@ SHOWN = """(root) => {
     cache: all(".ex-cache rect").map((rect) => [rect.getAttribute("aria-label"), !rect.classList.contains("ex-kept")]),
     held: root.querySelector(".ex-gpt > .ex-caption:not(:has(+ .ex-top))")?.textContent,
     words: root.querySelector(".ex-readout").textContent,
+    said: all(".ex-said > p").filter((p) => getComputedStyle(p).visibility === "visible").map((p) => p.textContent),
+    pressed: all("button[aria-pressed=true]").map((button) => button.textContent),
     off: all("button[aria-disabled=true]").map((button) => button.dataset.trait),
   };
 }"""
@@ -188,6 +190,11 @@ def check(root, values):
     assert compare(root, **state)["off"] == ["next", "more"]
     press("back", step=MOST - 1)
     press("plain", temperature=1.0, top_k=65, top_p=1.0)
+    for k, (title, own, text) in enumerate(TRIES):
+        put(root, prompt="naïve")  # refused, and forgotten with the next try
+        found = press(f"try-{k}", **START | own)
+        assert (found["said"], found["pressed"]) == ([text, ""], [title])
+        assert root.query_selector("textarea").input_value() == state["prompt"]
 
 
 CHECKS = {"GlassGPT": check}
@@ -240,6 +247,37 @@ def test_the_page_is_right_about_temperatures():
     known, hot = set(words[0]), [word for text in words[1:] for word in text[3:]]  # behind ROMEO, My and the first word
     assert len(hot) > 100
     assert sum(word in known for word in hot) / len(hot) == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_the_things_to_try_show_what_they_promise():
+    heat, cut, far, cache = (START | own for _, own, _ in TRIES)
+    cool, warm, hot = (written(heat["series"], temperature, heat["step"]) for temperature in (0.1, 1.0, 2.0))
+    assert heat["temperature"] == 1.0
+    assert cool[: len(PROMPT) + 3] == warm[: len(PROMPT) + 3]  # a part stays, and not all of it
+    assert cool != warm
+    assert hot[: len(PROMPT) + 1] == warm[: len(PROMPT) + 1]
+    assert hot != warm
+
+    tokens, counts = small_gpt.encode(cut["prompt"]).tolist(), []
+    for draw in range(9):
+        _, after, _, token = next_token(reading(tokens)[0], cut, uniform(cut["series"], draw))
+        counts.append(int((after > 0).sum()))
+        tokens.append(token)
+    text = small_gpt.decode(torch.tensor(tokens))[len(cut["prompt"]) :]
+    word = text.index(" ")
+    assert max(counts[1 : word + 1]) < 10 < min(counts[0], counts[word + 1])
+
+    text = written(far["series"], far["temperature"], far["step"])
+    looks = reading(small_gpt.encode(text).tolist())[1]
+    ends = tensor([symbol == "\n" for symbol in text])
+    for layer, heads in enumerate(looks):
+        for head, look in enumerate(heads):
+            if (layer, head) == (far["layer"], far["head"]):
+                assert look @ ends > 0.5
+                assert not ends[-20:].any()
+            else:
+                assert look[-8:].sum() > 0.75
+    assert cache == START
 
 
 def test_a_new_character_changes_no_column_of_the_cache_and_another_first_one_all_but_those_of_layer_0():

@@ -27,10 +27,12 @@ const bars_head = () =>
 function token_boxes(point) {
   const box = h("div", { class: "ex-tokens", role: "group", "aria-label": "the text, one box a token" });
   const rover = rove(box, (_, j) => point(j));
+  let shown = "";
   return {
     box,
     fill(symbols, read, looks, says) {
       const most = Math.max(...looks);
+      const place = box.scrollTop;
       box.replaceChildren(
         ...symbols.flatMap((symbol, j) => [
           h(
@@ -50,8 +52,40 @@ function token_boxes(point) {
         ]),
       );
       rover.enter(0, symbols.length - 1);
+      box.scrollTop = shown === symbols.join("") ? place : box.scrollHeight; // a new text shows its end
+      shown = symbols.join("");
     },
   };
+}
+
+// Buttons that put the figure into the state of something to try, and one place for what each says and for `refusal`,
+// as high as the longest of them. `before` is called first.
+function tries_part(view, refusal, before) {
+  const tries = view.get("tries");
+  const hint = "Each of these sets the figure, and says here what to compare.";
+  const texts = [hint, ...tries.map(({ text }) => text)].map((text) => h("p", null, text));
+  const buttons = tries.map(({ title, state }, k) =>
+    action(`try-${k}`, title, () => {
+      before();
+      const { step, ...rest } = state;
+      view.set("step", 0);
+      for (const [name, value] of Object.entries(rest)) view.set(name, value);
+      view.set("step", step); // another beginning has set it back
+      choose(k + 1);
+    }),
+  );
+  function choose(shown) {
+    texts.forEach((text, k) => text.toggleAttribute("data-shown", k === shown));
+    buttons.forEach((button, k) => button.setAttribute("aria-pressed", String(k + 1 === shown)));
+  }
+  choose(0);
+  const label = { class: "ex-tries", role: "group", "aria-label": "things to try" };
+  return h(
+    "div",
+    null,
+    h("div", label, h("span", null, "try"), buttons),
+    h("div", { class: "ex-said", "aria-live": "polite" }, texts, refusal),
+  );
 }
 
 // What the cache holds: a column for each token, a row for the keys and one for the values of each layer.
@@ -132,7 +166,7 @@ function open_gpt(view, gpt) {
   });
   const bars = h("div", { class: "ex-top" });
   const text = h("p", { class: "ex-heard" });
-  const held = h("p", { class: "ex-caption" });
+  const held = h("p", { class: "ex-caption ex-held" });
   const refusal = h("p", { class: "ex-refusal", role: "alert" });
 
   const tokens_read = () => path.flatMap(({ tokens }) => tokens);
@@ -251,6 +285,10 @@ function open_gpt(view, gpt) {
   });
   view.watch("prompt", fill_field);
   fill_field();
+  const tries = tries_part(view, refusal, () => {
+    refusal.textContent = "";
+    fill_field();
+  });
 
   const share = (name, label, min) =>
     slider(view, {
@@ -268,7 +306,7 @@ function open_gpt(view, gpt) {
     "div",
     { class: "ex-gpt" },
     h("div", { class: "ex-field ex-typed" }, h("label", { for: id }, "beginning"), field),
-    refusal,
+    tries,
     controls(
       share("temperature", "temperature", 0.1),
       slider(view, { name: "top_k", label: "top-k", min: 1, max: gpt.symbols.length }),
@@ -278,6 +316,11 @@ function open_gpt(view, gpt) {
     controls(...ends.map(([button]) => button), anew),
     boxes.box,
     text,
+    controls(
+      counted("layer", n_layers),
+      counted("head", n_heads),
+      h("p", { class: "ex-caption" }, "The stronger the colour, the more this head looks at the character."),
+    ),
     h(
       "p",
       { class: "ex-caption" },
@@ -285,8 +328,6 @@ function open_gpt(view, gpt) {
     ),
     bars,
     view.readout,
-    h("p", { class: "ex-part" }, "What a head looks at"),
-    controls(counted("layer", n_layers), counted("head", n_heads)),
     h("p", { class: "ex-part" }, "What the cache holds"),
     held,
     strip.plot,

@@ -10,6 +10,37 @@ from companion.explorers.base import Choice, ModelExplorer, Numbers, Real, Text,
 PROMPT = "ROMEO:\nMy l"
 MOST = 64  # characters that it generates
 FIRST = 8  # characters whose probabilities are shown
+START = {
+    **{"step": 0, "prompt": PROMPT, "series": 0, "temperature": 1.0},
+    **{"top_k": len(small_gpt.symbols()), "top_p": 1.0, "layer": 2, "head": 1},
+}
+# Of each thing to try: the name of its button, what differs from the start, and what to do there.
+TRIES = (
+    (
+        "temperature",
+        {"step": 30},
+        "Thirty characters at temperature 1. Move the temperature to 0.1, then to 2. Each position keeps its random "
+        "number: how much of the text stays?",
+    ),
+    (
+        "top-p",
+        {"prompt": "ROMEO:\nMy lord, ", "top_p": 0.9},
+        "A word begins, and top-p is 0.9. Read below how many characters can be drawn, then press “next character” "
+        "several times: within a word there are fewer, and at the next word more again.",
+    ),
+    (
+        "a head that looks far back",
+        {"series": 1, "step": 60},
+        "Layer 2, head 1 puts most of its weight on the end of a line (↵), however far back it is. Choose another "
+        "head or layer: it looks at the last few characters.",
+    ),
+    (
+        "the cache",
+        {},
+        "The strip at the foot of the figure: one pass has read the beginning. Press “next character”: one column is "
+        "new. Then add a character to the beginning, and at last change its first one. Which columns stay the same?",
+    ),
+)
 
 
 class GlassGPT(ModelExplorer):
@@ -23,6 +54,9 @@ class GlassGPT(ModelExplorer):
     _weights = small_gpt.WEIGHTS
 
     still = Numbers(words=True, fixed=True, digits=3)
+    tries = Numbers(
+        [{"title": title, "state": START | state, "text": text} for title, state, text in TRIES], words=True, fixed=True
+    )
     prompt = Text(PROMPT, small_gpt.symbols(), 48, help="what the model reads first")
     step = Whole(0, 0, MOST, help="how many characters have been generated")
     series = Whole(0, 0, 99, help="which series of random numbers")
