@@ -3,12 +3,17 @@
 A cell leaves a picture with its own style sheet and with the words that stand in for it; here only its two layouts are
 kept. On a page without cells, ``{picture} PAGE NAME`` shows one of another page. A part names a page without the
 folder of the book, ``attention/masks``: in a notebook it is no link, and on the site it is one if the page exists.
+
+A drawing that somebody saves as a file is without the style sheet of the page. So each holds the light colours itself,
+in rules for ``svg:root``: they apply where the drawing is the whole document, and nowhere on a page.
 """
 
+import functools
 import json
 import re
 from pathlib import Path
 
+import tinycss2
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -54,6 +59,18 @@ def stored(path: Path, name: str) -> str:
     return ""
 
 
+@functools.cache
+def style_alone() -> str:
+    """Return the rules of the style sheet for what a drawing shows in light colours, as an element of the drawing."""
+    rules = []
+    for rule in tinycss2.parse_stylesheet(SHEET.read_text("utf8"), skip_comments=True, skip_whitespace=True):
+        selector = tinycss2.serialize(rule.prelude).strip()
+        if rule.type == "qualified-rule" and re.fullmatch(r"\.fig( text|( \.f-[\w.-]+,?\s*(\.fig)?)+)?", selector):
+            body = re.sub(r"\s*([:;,])\s*", r"\1", " ".join(tinycss2.serialize(rule.content).split()))
+            rules.append(f"{re.sub(r'[.]fig(?![-])', 'svg:root', ' '.join(selector.split()))}{{{body.rstrip(';')}}}")
+    return f"<style>{''.join(rules)}</style>"
+
+
 def on_resolved(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Keep of every picture of a page its drawings, and link their parts."""
     if app.builder.format != "html":
@@ -71,6 +88,7 @@ def on_resolved(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         drawn = [_PART.sub(link, svg) for svg in _SVG.findall(output.astext())]
         # Inside an image no link can be reached: a drawing with links is a group.
         drawn = [svg.replace('role="img"', 'role="group"', 1) if "<a href" in svg else svg for svg in drawn]
+        drawn = [svg.removesuffix("</svg>") + style_alone() + "</svg>" for svg in drawn]
         output.children = [nodes.Text("".join(drawn))]
         output["classes"].append(CLASS)
 
