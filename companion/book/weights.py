@@ -38,6 +38,18 @@ def name_of(kind: str, content: bytes) -> str:
     return f"{kind}.{hashlib.sha256(content).hexdigest()[:8]}"
 
 
+def size(content: bytes) -> str:
+    """Say how much a page loads for weights, in tens of kB: its script holds them in base64.
+
+    Args:
+        content: of a file of safetensors.
+
+    Returns:
+        The size, as "250 kB".
+    """
+    return f"{max(1, round(len(content) * 4 / 3 / 10_000))}0 kB"
+
+
 def scripts(root: Path | None = None) -> dict[str, str]:
     """Make a script of each file of weights of the chapters.
 

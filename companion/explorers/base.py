@@ -290,8 +290,7 @@ class ModelExplorer(Explorer):
 
     def __init__(self, *, own: bytes | None = None, **traits: object) -> None:
         self._packed = self._weights.read_bytes() if own is None else own
-        tens = max(1, round(len(self._packed) * 4 / 3 / 10_000))  # a script holds them in base64
-        file = weights.name_of("own" if own else self._weights.stem, self._packed), f"{tens}0 kB"
+        file = weights.name_of("own" if own else self._weights.stem, self._packed), weights.size(self._packed)
         super().__init__(file=file, **traits)
         self.on_msg(self._answer)
 

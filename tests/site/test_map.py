@@ -1,6 +1,7 @@
 """The map in a browser, the front page in one screen, the way home, and the tags and pages for shared links."""
 
 import gzip
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -55,6 +56,40 @@ def test_a_part_that_is_pointed_at_shows_its_note_and_moves_nothing(page: object
         assert page.evaluate(SHOWN) == words
         assert page.evaluate("() => document.documentElement.scrollHeight") == height
     page.locator(".map-on-show mjx-container").first.wait_for(state="visible")
+
+
+@pytest.mark.browser
+def test_a_mouse_that_crosses_the_map_finds_the_two_models_and_one_that_stays_its_note(
+    page: object, server: str
+) -> None:
+    page.clock.install()
+    page.goto(f"{server}/{FRONT}")
+    page.clock.pause_at(page.evaluate("() => Date.now()") + 1000)
+    parts = page.locator(part("wide", "encoder-self-attention")).first
+    box = page.locator(".map-notes")
+    page.mouse.move(5, 5)
+    parts.hover()
+    assert page.evaluate(SHOWN) != "Point at a par"
+    box.hover()
+    assert page.evaluate(SHOWN) == "Point at a par"
+    page.mouse.move(5, 5)
+    parts.hover()
+    page.clock.run_for(2000)
+    box.hover()
+    assert page.evaluate(SHOWN) != "Point at a par"
+
+
+@pytest.mark.browser
+def test_at_rest_the_box_under_the_map_opens_a_model_and_says_what_that_loads(page: object, server: str) -> None:
+    page.goto(f"{server}/{FRONT}")
+    said = page.eval_on_selector_all(
+        ".map-on-show li", "all => all.map(li => [li.innerText, li.querySelector('a').href])"
+    )
+    assert [words.split()[0] for words, _ in said] == ["Translate", "Let"]
+    for words, address in said:
+        page.goto(address)
+        button = page.locator('button[data-trait="open"]')
+        assert button.inner_text().endswith(re.search(r"\d+ kB", words)[0])
 
 
 @pytest.mark.browser

@@ -38,9 +38,10 @@ def site(tmp_path_factory):
         return nbformat.v4.new_code_cell("two_boxes()", execution_count=1, outputs=[output])
 
     other = {"text/html": "<b>own</b>", "text/plain": "own"}
-    hint = "```{toctree}\none/index\none/page\nwhole/index\ntwo/index\n```\n\n```{transformer-map}\nPoint at it.\n```\n"
+    hint = "Point at it.\n\nOr see {doc}`/book/one/page`."
+    toctree = "```{toctree}\none/index\none/page\nwhole/index\ntwo/index\n```"
     pages = {
-        "book/index.md": "# Home\n\n" + hint,
+        "book/index.md": f"# Home\n\n{toctree}\n\n```{{transformer-map}}\n{hint}\n```\n",
         "book/one/index.ipynb": notebook("# One\n\nWords before.\n", cell(other)),
         "book/one/page.ipynb": notebook("# Page\n", cell(other)),
         "book/two/index.ipynb": notebook("# Two\n", cell(other)),
@@ -57,6 +58,8 @@ def test_the_front_page_has_both_layouts_and_a_note_on_every_part(site):
     assert len(re.findall(r'<svg [^>]*class="fig fig-(?:wide|narrow)"', page)) == 2
     assert re.findall(r'class="map-note(?!s)[^"]*"(?: data-part="(\w+)")?', page) == ["", "encoder", "output"]
     assert re.findall(r'class="([^"]*map-on-show[^"]*)"', page) == ["map-note map-hint map-on-show"]
+    hint = re.search(r"map-hint.*?</div>", page, re.DOTALL)[0]
+    assert re.search(r'<p>Point at it.</p>\s*<p>Or see <a [^>]*href="one/page.html"', hint)
     (note,) = re.findall(r'<div[^>]*data-part="output">.*?</div>', page, re.DOTALL)
     assert "Output : a box of output." in plain(note)
     assert "in (batch, t) out (batch, vocab)" in plain(note)

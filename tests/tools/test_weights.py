@@ -3,7 +3,10 @@
 import base64
 import re
 
+import pytest
+
 from companion.book import weights
+from tests.tools.small import SmallBook, plain
 
 
 def chapter(root, content):
@@ -41,3 +44,15 @@ def test_new_weights_get_a_new_name_and_the_old_script_goes(tmp_path):
 def test_the_translator_is_small_enough_to_open_on_a_page():
     (text,) = [text for name, text in weights.scripts().items() if name.startswith("translator.")]
     assert len(text) < 300_000
+
+
+def test_a_page_says_the_size_of_what_it_loads_and_of_nothing_else(tmp_path):
+    book = SmallBook(tmp_path, ["weights"], {"book/index.md": "# Home\n\n{model-size}`small` it is.\n"})
+    chapter(tmp_path, bytes(180_000))
+    assert book.warnings() == []
+    assert "240 kB it is." in plain(book.html("index"))
+    (text,) = weights.scripts(tmp_path).values()
+    assert len(text) == pytest.approx(240_000, abs=5000)
+    book.write("book/index.md", "# Home\n\n{model-size}`large` it is.\n")
+    _, said = book.build("-E")
+    assert "names one file of weights of the chapters: got large, which is 0" in said

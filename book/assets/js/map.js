@@ -78,6 +78,7 @@
     });
   };
 
+  const PASSING = 500; // milliseconds in which a mouse may cross the map on its way to what stands below it
   const notes = document.querySelector(".map-notes");
   const maps = [...document.querySelectorAll('svg.fig[aria-labelledby^="transformer-map"]')];
   if (notes instanceof HTMLElement) {
@@ -104,6 +105,11 @@
       listen(svg, false, show, () => {
         notes.focus({ preventScroll: true }); // from here Tab leads on
         show(null);
+      });
+      let entered = -Infinity;
+      svg.addEventListener("pointerenter", () => (entered = performance.now()));
+      notes.addEventListener("pointerenter", ({ pointerType }) => {
+        if (pointerType === "mouse" && performance.now() - entered < PASSING) show(null);
       });
       // Elsewhere on the page the note would be in the way.
       new IntersectionObserver(([seen]) => seen.isIntersecting || notes.classList.remove("map-active")).observe(svg);

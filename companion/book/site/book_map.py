@@ -115,9 +115,9 @@ def _titles(picture: str) -> dict[str, tuple[str, str]]:
     return {part: (page, title) for page, part, title, _ in _PART.findall(picture)}
 
 
-def _notes(env: BuildEnvironment, found: Map, picture: str, lit: tuple[str, ...], hint: str) -> nodes.Node:
+def _notes(env: BuildEnvironment, found: Map, picture: str, lit: tuple[str, ...], *hint: nodes.Node) -> nodes.Node:
     """Make the notes on all parts, of which the page shows one."""
-    notes = [element("div", "map-note map-hint", nodes.paragraph("", hint))] * bool(hint)
+    notes = [element("div", "map-note map-hint", *hint)] * bool(hint)
     for part, (page, title) in _titles(picture).items():
         name, _, about = title.partition(": ")
         facts = found.parts[part]
@@ -142,7 +142,7 @@ def _notes(env: BuildEnvironment, found: Map, picture: str, lit: tuple[str, ...]
 
 
 class TheMap(SphinxDirective):
-    """The directive ``{transformer-map}``, in both layouts; its content is the hint that stands until a part is met."""
+    """The directive ``{transformer-map}``, in both layouts; its content stands until a part is met."""
 
     has_content = True
 
@@ -153,7 +153,7 @@ class TheMap(SphinxDirective):
         if not picture:
             raise self.error(f"{{transformer-map}} needs {FILE} and the picture that it names.")
         _depend(self.env, found)
-        notes = _notes(self.env, found, picture, (), " ".join(self.content))
+        notes = _notes(self.env, found, picture, (), *html.parse(self, self.content))
         return [element("div", "book-map", nodes.raw("", picture, format="html"), notes)]
 
 
@@ -177,12 +177,12 @@ class HeadOfChapter(SphinxTransform):
         where = first.parent.index(first)
         if toc.page(self.env.docname) == found.page:
             hint = "Point at a part, or tap it, to see its formula and its shapes."
-            first.parent.insert(where + 1, _notes(self.env, found, picture, (), hint))
+            first.parent.insert(where + 1, _notes(self.env, found, picture, (), nodes.paragraph("", hint)))
         elif place.says:
             narrow = nodes.raw("", f'<div class="fig-pair">{_NARROW.search(picture)[0]}</div>', format="html")
             narrow["lit"] = place.parts
             says = nodes.paragraph("", place.says, classes=["map-says"])
-            notes = _notes(self.env, found, picture, place.parts, "")
+            notes = _notes(self.env, found, picture, place.parts)
             first.parent.insert(where, element("div", "book-map map-of-chapter", says, narrow, notes))
 
 
