@@ -20,7 +20,10 @@ from scripts.console import ROOT, Refusal, guarded, run_logged, step, tail
 HTML = ROOT / "_build" / "html"
 DOCTREES = ROOT / "_build" / ".doctrees"
 STAMP = ROOT / "_build" / "site.json"
-INPUTS = ("_config.yml", "_toc.yml", "pyproject.toml", "constraints.txt", "book", "companion", "measurements")
+INPUTS = (
+    *("_config.yml", "_toc.yml", "pyproject.toml", "constraints.txt", "CITATION.cff"),
+    *("book", "companion", "measurements"),
+)
 _LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", ".pytest_cache", ".hypothesis", ".ruff_cache"}
 _ADDRESS = re.compile(r"(?:https://github\.com/)?[\w.-]+/[\w.-]+?(?:\.git)?/?")
 

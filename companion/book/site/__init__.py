@@ -31,6 +31,7 @@ PARTS = (
     "previews",
     "question_sheet",
     "lean_styles",
+    "keep",
 )
 
 
