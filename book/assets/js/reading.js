@@ -96,7 +96,9 @@
 
   function lead() {
     const place = document.querySelector(".continue-reading");
-    const [last] = [...kept()].sort(([, one], [, other]) => (one.at < other.at ? 1 : -1));
+    // A quiz, a list or one's own progress is looked up and not read through: the place is in a chapter.
+    const chapters = [...kept()].filter(([page]) => !page.startsWith("book/interview/"));
+    const [last] = chapters.sort(([, one], [, other]) => (one.at < other.at ? 1 : -1));
     if (!place || !last) return;
     const [page, entry] = last;
     const done = entry.share >= READ && entry.next;

@@ -29,6 +29,7 @@ FILES = {
         "css/mock.css",
     ),
     "progress-table": (*_SHARED, "js/progress-file.js", "js/progress.js", "css/progress.css"),
+    "cell_input": ("js/code.js",),
     "formulas": ("css/formulas.css",),
     "front-page": ("css/front.css",),
     "term-list": ("css/terms.css",),
