@@ -73,6 +73,7 @@ def build(repository: str = "", address: str = "") -> str:
     if STAMP.exists() and json.loads(STAMP.read_text("utf-8")) == state(repository, address):
         return "nothing has changed"
     STAMP.unlink(missing_ok=True)
+    before = state(repository, address)
     for folder in (HTML, DOCTREES):  # a build on top of an older one does not repeat the warnings of unchanged pages
         shutil.rmtree(folder, ignore_errors=True)
     start = "from jupyter_book.cli.main import main; main()"  # the script jupyter-book breaks when .venv moves
@@ -86,7 +87,8 @@ def build(repository: str = "", address: str = "") -> str:
             "the site has warnings or errors, listed above (all output: _build/logs/site.log).",
             details=tail("\n".join(told) or output, 20),
         )
-    STAMP.write_text(json.dumps(state(repository, address)), "utf-8")
+    # An input that was edited during the build may not be in it, so what counts is how the inputs were before.
+    STAMP.write_text(json.dumps({**before, "site": digest(HTML)}), "utf-8")
     return "built"
 
 

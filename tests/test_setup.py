@@ -430,6 +430,26 @@ def test_the_site_is_built_again_when_an_input_the_address_or_a_page_changes(mon
     assert len({tuple(state.items()) for state in states}) == len(states)
 
 
+@pytest.mark.parametrize("edited", [False, True])
+def test_an_input_that_is_edited_while_the_site_is_built_is_built_next_time(monkeypatch, tmp_path, edited):
+    for name in ("ROOT", "HTML", "DOCTREES", "STAMP"):
+        place = getattr(build_site, name)
+        monkeypatch.setattr(build_site, name, tmp_path / place.relative_to(console.ROOT))
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "index.md").write_text("old", "utf-8")
+
+    def jupyter_book(*_):
+        (tmp_path / "_build" / "html").mkdir(parents=True)
+        (tmp_path / "_build" / "html" / "index.html").write_text("old", "utf-8")
+        if edited:
+            (tmp_path / "book" / "index.md").write_text("new", "utf-8")
+        return 0, ""
+
+    monkeypatch.setattr(build_site, "run_logged", jupyter_book)
+    assert build_site.build() == "built"
+    assert build_site.build() == ("built" if edited else "nothing has changed")
+
+
 def test_the_readers_pass_leaves_out_the_shape_hook_and_nothing_else():
     options = run_tests.as_a_reader()
     assert options[0] == "-o"

@@ -131,3 +131,11 @@ def test_the_line_of_the_front_page_has_its_room_before(open_page):
     page.evaluate("() => localStorage.clear()")
     page.reload()
     assert page.evaluate("() => document.querySelector('.front').getBoundingClientRect().top") == with_place
+
+
+def test_what_is_looked_up_is_no_place_to_go_on(open_page, server):
+    later = entry(0.95, "2026-03-01T00:00:00.000Z", title="Quiz", next="book/interview/progress", nextTitle="Progress")
+    page = open_page("book/index", {PAGE: entry(0.3), "book/interview/quiz": later})
+    assert page.inner_text(".continue-reading") == "Go on reading: Masks, 30% read"
+    page = open_page("book/index", {"book/interview/quiz": later})
+    assert page.inner_text(".continue-reading").startswith("Your browser keeps your place")

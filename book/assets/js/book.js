@@ -119,17 +119,6 @@
     before = page.dataset.theme;
   });
 
-  // A finger that scrolls from a slider does not move it: where the browser takes the touch over, the value comes back.
-  let held = "";
-  addEventListener("pointerdown", ({ target }) => {
-    if (target instanceof HTMLInputElement && target.type === "range") held = target.value;
-  }, { capture: true });
-  addEventListener("pointercancel", ({ target }) => {
-    if (!(target instanceof HTMLInputElement) || target.type !== "range" || target.value === held) return;
-    target.value = held;
-    for (const kind of ["input", "change"]) target.dispatchEvent(new Event(kind, { bubbles: true }));
-  });
-
   // Paper has no folds, and is white.
   let opened = [];
   let theme = "";

@@ -48,13 +48,7 @@
 
   button.addEventListener("click", () => {
     store.write(SECTION, { state: kept() === "folded" ? "open" : "folded" });
-    // What the reader looks at stays where it is.
-    const seen = [...document.querySelectorAll(".bd-article :is(h2, h3, p, figure)")].find(
-      (node) => node.getBoundingClientRect().top > 60,
-    );
-    const before = seen?.getBoundingClientRect().top ?? 0;
-    show();
-    if (seen) scrollBy({ top: seen.getBoundingClientRect().top - before, behavior: "instant" });
+    show(); // the browser keeps what is looked at in its place
   });
   addEventListener("storage", show); // the switch in another tab
   show();

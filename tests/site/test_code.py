@@ -1,0 +1,78 @@
+"""The code of a page: one switch folds or opens it everywhere, and paper shows what a fold holds."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+PAGE, NEXT, TASKS = "attention-in-fifteen-minutes", "masks", "exercises"
+SWITCH = ".code-switch"
+CELLS = ".bd-article .cell .cell_input"
+# Which of the cells of code show, the checks and solutions left out, which have words of their own.
+SHOWN = """() => [...document.querySelectorAll(".bd-article .cell .cell_input")].filter((cell) => {
+  const words = cell.closest("details.hide")?.querySelector(".collapsed").textContent ?? "Show the code";
+  return words === "Show the code";
+}).map((cell) => cell.checkVisibility())"""
+
+
+@pytest.fixture
+def open_page(page, server):
+    """``open_page(name)`` opens a page of the chapter on attention; in the end nothing is kept."""
+
+    def go(name, ready=SWITCH):
+        page.goto(f"{server}/book/attention/{name}.html")
+        page.wait_for_selector(ready)
+        return page
+
+    yield go
+    page.evaluate("() => localStorage.clear()")
+
+
+def test_one_switch_folds_and_opens_all_code_and_the_next_page_knows(open_page):
+    page = open_page(PAGE)
+    as_written = page.evaluate(SHOWN)
+    assert True in as_written
+    assert False in as_written
+    page.get_by_role("button", name="Fold all code").click()
+    assert not any(page.evaluate(SHOWN))
+    page.locator("summary", has_text="Show the code").first.click()
+    assert page.evaluate(SHOWN).count(True) == 1, "a cell can still be opened by itself"
+    page = open_page(NEXT)
+    assert not any(page.evaluate(SHOWN))
+    page.get_by_role("button", name="Open all code").focus()
+    page.keyboard.press("Enter")
+    assert all(page.evaluate(SHOWN))
+    page = open_page(PAGE)
+    assert all(page.evaluate(SHOWN))
+    assert page.evaluate(SHOWN) != as_written
+    page.get_by_role("button", name="Fold all code").click()
+    assert not any(page.evaluate(SHOWN))
+
+
+def test_the_switch_leaves_what_one_reads_in_its_place(open_page):
+    page = open_page(PAGE)
+    place = page.locator("section#the-code > h2")
+    place.evaluate("(heading) => scrollBy({ top: heading.getBoundingClientRect().top - 100, behavior: 'instant' })")
+    before = place.bounding_box()["y"]
+    page.locator(SWITCH).click()
+    assert place.bounding_box()["y"] == pytest.approx(before, abs=2)
+
+
+def test_exercises_and_pages_without_code_have_no_switch(open_page, page):
+    for name in (TASKS, "index"):
+        open_page(name, ".bd-article h1")
+        page.wait_for_load_state("load")
+        assert page.locator(SWITCH).count() == 0
+
+
+def test_paper_shows_at_once_what_a_fold_holds(open_page):
+    page = open_page(PAGE)
+    page.emulate_media(media="print", reduced_motion="no-preference")
+    faint = page.evaluate(
+        f"""() => {{
+          dispatchEvent(new Event("beforeprint"));
+          return [...document.querySelectorAll("{CELLS}")].filter((cell) => getComputedStyle(cell).opacity !== "1").length;
+        }}"""
+    )
+    assert faint == 0
+    assert all(page.evaluate(SHOWN))
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen", reduced_motion="reduce")
