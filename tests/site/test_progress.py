@@ -140,9 +140,17 @@ def test_a_question_is_rated_by_keyboard_and_the_mock_interview_and_the_index_kn
     assert mark.inner_text() == ""
     assert not first.locator("input:checked").count()
     first.get_by_label("3: Right and complete").check()
+    assert not page.locator(".question-repeat:visible").count(), "nothing is to be repeated"
     second = other.get_attribute("id")
     other.locator("summary").click()
     other.get_by_label("0: No answer").check()
+    other.get_by_role("link", name="List the questions to repeat").click()
+    page.wait_for_url("**/interview/index.html#to-repeat")
+    page.wait_for_selector(".question-filter")
+    listed = page.locator(".question-entry:visible a")
+    assert listed.evaluate_all("all => all.map((a) => a.hash)") == [f"#{second}"]
+    assert page.locator(".question-heading:visible").inner_text().rstrip("# ") == "Generation (1)"
+    assert 0 <= page.locator(".question-filter").bounding_box()["y"] < 200, "the list is in view"
 
     clean("interview/mock-interview.html", ".mock-form")
     assert "You have rated 2 of" in page.inner_text(".mock-stage")
@@ -235,6 +243,9 @@ def test_the_page_counts_advises_and_lists_what_is_missing(clean):
     ]
     assert counts(page, second)[0].endswith("none yet")
     assert page.locator(".progress-total td").first.inner_text().split("\n")[-1] == "2 rated, 1 to repeat"
+    links = page.locator(".progress-more a").evaluate_all("all => all.map((a) => [a.textContent, a.href])")
+    at = page.url.replace("progress.html", "index.html#to-repeat")
+    assert links == [["1 to repeat", f"{at}-{first}"], ["1 to repeat", at]], "of the topic, and of all"
     assert missing(page, first) == [
         name for name in everything[first] if name not in (questions[0], items[0], drills[0])
     ]

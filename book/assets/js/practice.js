@@ -6,6 +6,7 @@
  *   rate(name, value, place)  keeps the rating of the question, place 0, or of a follow-up; null takes it back
  *   state(entry)              "new" without an entry, "weak" with a rating to be repeated in its row, else "good"
  *   inWords(entry)            the same in words
+ *   toRepeat(topic)           the address of the list of questions to be repeated, of one topic or of all
  *   items()                   Map of the quiz items that were tried: id -> {tries, right, at}
  *   note(id, right)           keeps a try of an item
  *   itemInWords(entry, sign)  what became of an item, with the sign of one that was not right
@@ -23,6 +24,7 @@ const practice = (() => {
 
   const { isObject, isPlace, isCount, entries, now, plural } = util;
   const STATES = ["open", "tried", "solved"];
+  const TO_REPEAT = "to-repeat";
 
   const isRating = (value) => isPlace(value, vocabulary.ratings.length);
   const isWeak = (value) => value !== null && value <= vocabulary.weak;
@@ -53,6 +55,10 @@ const practice = (() => {
     const main = own === null ? "follow-ups rated" : `rated ${own}: ${vocabulary.ratings[own].toLowerCase()}`;
     return `${state(entry) === "weak" ? "↻ " : "✓ "}${main}${weak ? `, ${plural(weak, "follow-up")} to repeat` : ""}`;
   }
+
+  const root = () => new URL(document.documentElement.dataset.content_root ?? "./", location.href);
+  const toRepeat = (topic = "") =>
+    new URL(`book/interview/index.html#${TO_REPEAT}${topic && `-${topic}`}`, root()).href;
 
   const isItem = ({ tries, right, at }) => isCount(tries) && typeof right === "boolean" && typeof at === "string";
   const items = () => entries(store.read("quiz").items, isItem);
@@ -106,12 +112,14 @@ const practice = (() => {
 
   return Object.freeze({
     STATES,
+    TO_REPEAT,
     isRating,
     isWeak,
     ratings,
     rate,
     state,
     inWords,
+    toRepeat,
     items,
     note,
     itemInWords,

@@ -6,7 +6,7 @@
 
   const { h } = dom;
   const { plural } = util;
-  const { ratings, state, inWords, items, itemInWords, drills, watch } = practice;
+  const { ratings, state, inWords, toRepeat, items, itemInWords, drills, watch } = practice;
   const root = dom.one(".progress-desk");
   const table = dom.one(".progress-table");
   const lists = dom.one(".progress-lists");
@@ -75,19 +75,19 @@
     const first = h("p", {});
     const further = h("p", { class: "progress-more" });
     if (own.length) cell.replaceChildren(first, further);
-    return { own, kind: cell.dataset.kind, count, first, further };
+    return { own, topic: topic?.key, kind: cell.dataset.kind, count, first, further };
   });
   const DONE = { question: "good", item: "right", drill: "solved" };
 
   function fillTable() {
-    for (const { own, kind, count, first, further } of cells) {
+    for (const { own, topic, kind, count, first, further } of cells) {
       const tried = number(own, (one) => one.tried);
       const wrong = number(own, (one) => one.wrong);
       first.replaceChildren(`${number(own, (one) => one.done)} of `, count, ` ${DONE[kind]}`);
-      const words = { question: `${tried} rated, ${wrong} to repeat`, item: `${tried} tried`, drill: `${tried} tried` }[
-        kind
-      ];
-      further.textContent = tried ? words : "none yet";
+      further.replaceChildren(tried ? `${tried} ${kind === "question" ? "rated" : "tried"}` : "none yet");
+      if (!tried || kind !== "question") continue;
+      const repeat = `${wrong} to repeat`;
+      further.append(", ", wrong ? h("a", { href: toRepeat(topic) }, repeat) : repeat);
     }
     table.querySelector("caption").textContent = "What you have practised";
   }

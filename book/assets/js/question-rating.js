@@ -1,9 +1,10 @@
-// Four ratings under each interview question that is opened, and the mark in its line. Without a script there are none.
+// Four ratings under each interview question that is opened, the mark in its line, and the way to what is to be repeated.
+// Without a script there are none.
 (() => {
   "use strict";
 
   const { h } = dom;
-  const { ratings, rate, inWords, watch } = practice;
+  const { ratings, rate, state, inWords, toRepeat, watch } = practice;
   const RATINGS = vocabulary.ratings;
   const boxes = /** @type {HTMLDetailsElement[]} */ (dom.all("details.interview-question[id]"));
   if (!boxes.length) return;
@@ -19,6 +20,7 @@
 
   function show() {
     const kept = ratings();
+    const weak = [...kept.values()].some((entry) => state(entry) === "weak");
     for (const [name, mark] of marks) {
       const entry = kept.get(name);
       mark.textContent = entry ? inWords(entry) : "";
@@ -27,6 +29,7 @@
       const own = entry?.row[0] ?? null;
       for (const input of form.inputs) input.checked = own !== null && Number(input.value) === own;
       form.back.hidden = own === null;
+      form.list.hidden = own === null || !weak;
     }
   }
 
@@ -65,6 +68,11 @@
       },
       "Take it back",
     );
+    const list = h(
+      "p",
+      { class: "question-repeat", hidden: true },
+      h("a", { href: toRepeat() }, "List the questions to repeat"),
+    );
     const set = h(
       "fieldset",
       { class: "question-rate" },
@@ -72,8 +80,9 @@
       ...labels,
       back,
       status,
+      list,
     );
-    return { inputs, back, set };
+    return { inputs, back, list, set };
   }
 
   function offer(box) {

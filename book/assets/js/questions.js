@@ -1,5 +1,6 @@
 // The filter of the index of questions, the reader's ratings in it, and a question at random. Without it the index is a
-// plain list; nothing here needs a server.
+// plain list; nothing here needs a server. The address `#to-repeat` shows what was rated 0 or 1, `#to-repeat-TOPIC` that
+// of a topic.
 (() => {
   "use strict";
 
@@ -10,6 +11,7 @@
 
   const groups = dom.all(".question-group", index).map((box) => ({
     box,
+    heading: box.querySelector(".question-heading").firstChild,
     title: box
       .querySelector(".question-heading")
       .firstChild.textContent.replace(/ \(\d+\)\s*$/, "")
@@ -76,6 +78,7 @@
         if (fits) shown.push(one);
       }
       group.box.hidden = shown.length === before;
+      group.heading.textContent = `${group.title} (${shown.length - before})`;
     }
     const rated = all.filter((one) => kept.has(one.name)).length;
     const own = rated ? `. You have rated ${rated} of all.` : "";
@@ -98,12 +101,26 @@
 
   const form = h("form", {
     class: "question-filter",
+    id: practice.TO_REPEAT,
     "aria-label": "Choose questions",
     submit: (event) => event.preventDefault(),
   });
   for (const { menu, label } of Object.values(menus)) form.append(h("span", { class: "question-choice" }, label, menu));
   form.append(reset, random, status);
   index.before(form);
+
+  function follow() {
+    const [, asked, , topic] = location.hash.match(`^#(${practice.TO_REPEAT})(-(.+))?$`) ?? [];
+    if (!asked) return;
+    const group = groups.find(({ box }) => box.id === `index-${topic}`);
+    for (const [name, { menu }] of Object.entries(menus))
+      menu.value = { topic: group?.title, rating: "weak" }[name] ?? "";
+    show();
+    form.scrollIntoView();
+  }
+
   watch(show);
   show();
+  addEventListener("hashchange", follow);
+  follow();
 })();
