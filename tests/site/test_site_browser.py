@@ -368,6 +368,18 @@ def test_on_a_phone_the_menu_opens_as_a_dialog(page: object, server: str) -> Non
     page.wait_for_selector("#pst-primary-sidebar-modal:not([open])", state="attached")
 
 
+def test_on_a_phone_a_drawer_closes_over_the_place_that_was_chosen(page: object, server: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/book/interview/index.html")
+    page.click(".bd-header-article .secondary-toggle")
+    page.wait_for_selector("#pst-secondary-sidebar-modal[open]")
+    page.locator("#pst-secondary-sidebar-modal a[href='#all-questions']").click()
+    page.wait_for_selector("#pst-secondary-sidebar-modal:not([open])", state="attached")
+    page.wait_for_function(
+        "() => Math.abs(document.querySelector('#all-questions > h2').getBoundingClientRect().top - 80) < 80"
+    )
+
+
 def test_paper_has_no_folds(page: object, server: str) -> None:
     page.goto(f"{server}/book/index.html")
     page.evaluate("""() => {

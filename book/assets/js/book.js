@@ -71,6 +71,12 @@
     });
   };
 
+  // On a phone the theme's drawers lie over the page: an entry leads to what they cover, so they close.
+  for (const drawer of document.querySelectorAll("dialog[id$='-sidebar-modal']"))
+    drawer.addEventListener("click", ({ target }) => {
+      if (target instanceof Element && target.closest("a[href]")) /** @type {HTMLDialogElement} */ (drawer).close();
+    });
+
   // A folded cell is announced by its own words ("Show a solution"), not by the same label on every page.
   for (const summary of document.querySelectorAll("details.hide > summary")) summary.removeAttribute("aria-label");
 
