@@ -315,7 +315,11 @@ def test_each_option_has_its_reason_beside_it(visit, items):
     for index, option in enumerate(item.options):
         row = box.locator(".quiz-choice", has=page.locator(f"#{item.id}-option-{index}"))
         mark = row.locator(".quiz-mark").inner_text()
-        chosen = ("Wrongly chosen.", "Rightly chosen.") if index == 0 else ("Rightly left.", "Missed: this is the one.")
+        chosen = (
+            ("Wrongly chosen.", "Rightly chosen.")
+            if index == 0
+            else ("Rightly not chosen.", "Missed: this is the one.")
+        )
         assert mark == chosen[option.right]
         first = re.match(r"[\w ,]+", option.why)
         if first and len(first[0]) > 15:
@@ -323,6 +327,36 @@ def test_each_option_has_its_reason_beside_it(visit, items):
     assert box.locator(".quiz-read a").is_visible()
     box.locator(f"#{item.id}-option-1").check()  # another choice takes the feedback away
     assert not box.locator(".quiz-why:visible").count()
+
+
+def test_on_a_phone_the_verdict_is_in_view_and_the_button_that_judged_is_done(visit, items):
+    page = visit(width=390)
+    longest = max(
+        (item for item in items.values() if item.kind == "choice" and not item.several),
+        key=lambda item: sum(len(option.text + option.why) for option in item.options),
+    )
+    page.evaluate(
+        "name => document.getElementById(name).querySelector('button[type=submit]').scrollIntoView({block: 'end'})",
+        longest.id,
+    )
+    box = page.locator(f"#{longest.id}")
+    right = next(index for index, option in enumerate(longest.options) if option.right)
+    box.locator(f"#{longest.id}-option-{right}").check()
+    check = box.locator("button[type=submit]")
+    ground = "e => getComputedStyle(e).backgroundColor"
+    bright = check.evaluate(ground)
+    check.click()
+    verdict = box.locator(".quiz-verdict")
+    assert verdict.inner_text() == "✓ Right."
+    place = verdict.bounding_box()
+    assert 0 <= place["y"] <= page.viewport_size["height"] - place["height"]
+    assert check.get_attribute("aria-disabled") == "true"
+    assert check.evaluate(ground) != bright
+    page.keyboard.press("Enter")  # judges nothing a second time
+    assert page.evaluate("name => practice.items().get(name).tries", longest.id) == 1
+    box.locator(f"#{longest.id}-option-{(right + 1) % len(longest.options)}").check()
+    assert check.get_attribute("aria-disabled") == "false"
+    assert check.evaluate(ground) == bright
 
 
 def test_the_feedback_judges_each_decision_in_words_sign_and_colour(visit, items):
@@ -338,7 +372,7 @@ def test_the_feedback_judges_each_decision_in_words_sign_and_colour(visit, items
         (True, True): "Rightly ticked.",
         (True, False): "Wrongly ticked: this does not hold.",
         (False, True): "Missed: this holds.",
-        (False, False): "Rightly left: this does not hold.",
+        (False, False): "Rightly not ticked: this does not hold.",
     }
     colours = {True: set(), False: set()}
     for index, holds in enumerate(right):

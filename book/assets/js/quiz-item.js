@@ -24,9 +24,9 @@ const quizItem = (() => {
   const DECISIONS = {
     several: {
       taken: ["Wrongly ticked: this does not hold.", "Rightly ticked."],
-      left: ["Rightly left: this does not hold.", "Missed: this holds."],
+      left: ["Rightly not ticked: this does not hold.", "Missed: this holds."],
     },
-    one: { taken: ["Wrongly chosen.", "Rightly chosen."], left: ["Rightly left.", "Missed: this is the one."] },
+    one: { taken: ["Wrongly chosen.", "Rightly chosen."], left: ["Rightly not chosen.", "Missed: this is the one."] },
   };
 
   /** Options to choose, one or several; those of a bug are lines and stay in their order. */
@@ -328,11 +328,11 @@ const quizItem = (() => {
     });
     again.hidden = true;
     const buttons = h("div", { class: "quiz-buttons" }, check, show, again);
+    const reasoned = kind === "choice" || kind === "bug"; // its reasons stand beside the options, the verdict above them
     const form = h(
       "form",
       { class: "quiz-form", novalidate: true, submit },
-      controls.box,
-      verdict,
+      ...(reasoned ? [verdict, controls.box] : [controls.box, verdict]),
       controls.below ?? null,
       buttons,
       heard,
@@ -340,10 +340,17 @@ const quizItem = (() => {
       read,
     );
     fold.replaceWith(form);
-    if (kind === "choice" || kind === "bug") solution.remove(); // its reasons stand beside the options
+    if (reasoned) solution.remove();
+
+    /** What is judged is not judged again, and its button is no longer the next step, until the answer changes. */
+    const settle = (judged) => {
+      check.setAttribute("aria-disabled", String(judged));
+      check.classList.toggle("quiz-main", !judged);
+    };
 
     function conceal() {
       answered = false;
+      settle(false);
       verdict.textContent = "";
       verdict.className = "quiz-verdict";
       read.hidden = true;
@@ -365,11 +372,11 @@ const quizItem = (() => {
       form.dispatchEvent(new Event("toggle")); // something opened: book.js looks for boxes that scroll now
       read.hidden = false;
       again.hidden = mode !== "practice";
-      show.hidden = whole || kind === "choice" || kind === "bug";
+      show.hidden = whole || reasoned;
     }
     function submit(event) {
       event.preventDefault();
-      if (mode !== "practice") return;
+      if (mode !== "practice" || check.getAttribute("aria-disabled") === "true") return;
       const value = controls.value();
       const judged = controls.judge(value);
       conceal();
@@ -378,6 +385,8 @@ const quizItem = (() => {
         return;
       }
       reveal(value, judged.right, judged);
+      settle(true);
+      verdict.scrollIntoView({ block: "nearest" });
       item.checked(judged);
     }
 
