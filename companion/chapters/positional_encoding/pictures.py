@@ -57,6 +57,7 @@ def two_orders(wide: bool) -> Canvas:
                 width=1 + 9 * weights[index],
                 label=said[word],
                 at=0.45,
+                off=((-32, 0), (20, 0), (32, 0))[place],  # beside it: one is too thick to write on
             )
             vector = f"({', '.join(map(str, VECTORS[index]))})"
             c.box(here - w / 2, y + 40, w, 44, word, vector, "key")
