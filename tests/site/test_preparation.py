@@ -34,8 +34,33 @@ def test_the_forty_questions_print_in_two_columns_on_eight_sides_at_most(
     assert len(set(lefts)) == 2
     assert seen(page, ":is(.bd-sidebar, .bd-header-article, .prev-next-area, .bd-footer)") == 0
     assert seen(page, ".bd-article h1 ~ p") == 0
+    assert seen(page, ".bd-article h1") == 1
+    heading = page.locator(".sheet-heading").first
+    assert heading.evaluate("e => getComputedStyle(e).borderTopWidth") == "0px"
+    tops = page.eval_on_selector_all(
+        ".question-sheet > *, .question-sheet li",
+        "f => f.map((e) => [...e.getClientRects()].map((r) => [r.left, r.top])).flat()",
+    )
+    right = min(top for left, top in tops if left > 300)
+    assert right == pytest.approx(heading.bounding_box()["y"], abs=3), "both columns begin at one height"
     paper = page.pdf(prefer_css_page_size=True)
     assert 2 <= len(re.findall(rb"/Type\s*/Page\b", paper)) <= MOST_SIDES
+
+
+def test_on_a_phone_each_step_of_a_plan_in_prose_names_its_day(
+    page: object, server: str, settle: Callable[[object], None]
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/book/interview/index.html")
+    settle(page)
+    for table in page.locator("table.study-plan.prose-table").all():
+        cell = table.locator("tbody td:first-child").first
+        unit = table.locator("thead th").first.text_content().strip()
+        assert cell.evaluate("e => getComputedStyle(e, '::before').content") == f'"{unit}"'
+        assert cell.evaluate("e => getComputedStyle(e).display") == "flex"
+        box, whole = cell.locator("input").bounding_box(), cell.bounding_box()
+        assert box["x"] - whole["x"] < 2, "the box stands before the day"
+        assert whole["height"] < 40
 
 
 def test_the_index_of_terms_is_a_list_on_a_phone(page: object, server: str, settle: Callable[[object], None]) -> None:
@@ -49,3 +74,10 @@ def test_the_index_of_terms_is_a_list_on_a_phone(page: object, server: str, sett
     for letter in ("K", "T"):
         letters.get_by_text(letter, exact=True).click()
         assert page.evaluate("document.querySelector(location.hash).innerText.trim()[0]") == letter
+        bar = page.locator(".term-letters").bounding_box()
+        head = page.locator(f"#terms-{letter.lower()}").bounding_box()
+        assert 40 < bar["y"] + bar["height"] <= head["y"] < 300, "the letters stay, above what they lead to"
+    page.fill("#term-words", "rotary")
+    assert 0 < seen(page, "ul.terms > li") < 20
+    assert page.inner_text(".term-filter [role=status]").endswith(f" of {len(terms(ROOT))} terms")
+    assert seen(page, ".term-letter") == seen(page, ".term-letters a")

@@ -32,7 +32,7 @@ FILES = {
     "cell_input": ("js/code.js",),
     "formulas": ("css/formulas.css",),
     "front-page": ("css/front.css",),
-    "term-list": ("css/terms.css",),
+    "term-list": ("js/util.js", "js/dom.js", "js/terms.js", "css/terms.css"),
     "question-sheet": ("css/question-sheet.css",),
     "fig-pair": ("picture.css",),
     "plot-pair": ("css/plots.css",),

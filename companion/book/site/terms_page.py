@@ -26,7 +26,7 @@ def letter(term: Term) -> str:
 
 
 class TermList(SphinxDirective):
-    """The directive ``{term-list}``: letters to jump to, then the terms of each letter."""
+    """The directive ``{term-list}``: letters to jump to, then the terms of each letter; ``js/terms.js`` adds a filter."""
 
     def run(self) -> list[nodes.Node]:
         """Return a box."""
@@ -40,7 +40,7 @@ class TermList(SphinxDirective):
         except ValueError as error:
             raise self.error(str(error)) from None
         letters = nodes.paragraph(classes=["term-letters"])
-        box = nodes.container("", letters, classes=["term-list"])
+        box = nodes.container("", nodes.container(classes=["term-filter"]), letters, classes=["term-list"])
         for first, group in groupby(found, letter):
             name = "0-9" if first == NUMBERS else first
             to = nodes.reference("", name, internal=True, refid=f"terms-{first.lower()}")
