@@ -26,7 +26,7 @@ def letter(term: Term) -> str:
 
 
 class TermList(SphinxDirective):
-    """The directive ``{term-list}``: letters to jump to, then the terms of each letter; ``js/terms.js`` adds a filter."""
+    """The directive ``{term-list}``: letters to jump to, then the terms; ``js/terms.js`` adds a filter."""
 
     def run(self) -> list[nodes.Node]:
         """Return a box."""
