@@ -9,11 +9,12 @@ const { searchEngine } = load(["search-engine"]);
 
 const LONG = "Nothing to see here, only words that fill the line. ".repeat(5);
 const data = {
-  kinds: ["page", "section", "term", "exercise"],
+  kinds: ["page", "section", "term", "exercise", "source"],
   pages: [
     ["book/masks.html", "Masks", "Attention"],
     ["book/glossary.html", "Glossary", ""],
     ["book/exercises.html", "Exercises", "Attention"],
+    ["source/masks.html", "companion/masks.py", ""],
   ],
   entries: [
     [0, 0, "", "Masks", "", "What a query may look at, before it divides by √d_k.", ""],
@@ -26,6 +27,9 @@ const data = {
     [2, 1, "term-process", "process reward", "process reward model", "A reward model for steps.", ""],
     [2, 1, "term-reward", "reward model", "Bradley-Terry, preference loss, comparisons", `${LONG}It scores.`, ""],
     [1, 0, "short", "In short", "", "A causal mask hides what comes later.", ""],
+    [4, 3, "line-3", "causal_mask", "", "", ""],
+    [4, 3, "line-9", "mask", "", "", ""],
+    [4, 3, "line-20", "KeepTopMask", "", "", ""],
   ],
 };
 const engine = searchEngine.make(data, globalThis.MiniSearch);
@@ -80,6 +84,26 @@ test("distance counts exchanged neighbours once", () => {
 
 test("what is asked for may be a kind of place", () => {
   assert.ok(anchors("exercise causal mask").indexOf("exr-causal") < 2);
+});
+
+test("the source comes last, unless it is asked for or its very name is typed", () => {
+  assert.deepEqual(anchors("mask").slice(-3).sort(), ["line-20", "line-3", "line-9"]);
+  assert.equal(anchors("causal mask").at(-1), "line-3");
+  assert.ok(anchors("causal_mask").indexOf("line-3") < 2);
+  assert.ok(anchors("causal mask source").indexOf("line-3") < 2);
+  assert.deepEqual(anchors("keeptopmask"), ["line-20"]);
+  assert.deepEqual(engine.search("keeptopmask").missing, []);
+  assert.deepEqual(engine.search("causal mask source").results[1].where, ["companion/masks.py"]);
+});
+
+test("what the source holds changes no rank of the book", () => {
+  const book = { ...data, entries: data.entries.filter(([kind]) => kind !== 4) };
+  const alone = searchEngine.make(book, globalThis.MiniSearch);
+  for (const query of ["mask", "causal mask", "reward model", "softmx"]) {
+    const found = engine.search(query).results.filter(({ kind }) => kind !== "source");
+    const scores = (results) => results.map(({ title, score }) => [title, score]);
+    assert.deepEqual(scores(found), scores(alone.search(query).results), query);
+  }
 });
 
 test("little words alone are looked for, and with others left out", () => {

@@ -46,7 +46,8 @@ def test_the_library_is_the_one_that_its_authors_distribute() -> None:
 def test_every_place_has_a_title_and_an_address_that_is_there(site: Path, data: dict) -> None:
     ids = {
         path.relative_to(site).as_posix(): set(re.findall(r'\bid="([^"]+)"', path.read_text("utf8")))
-        for path in (site / "book").rglob("*.html")
+        for folder in ("book", "source")
+        for path in (site / folder).rglob("*.html")
     }
     wrong = []
     for _, address, title, _, _ in places(data):
@@ -121,10 +122,10 @@ def find(page: object, server: str):
 
 
 @pytest.mark.browser
-def test_forty_queries_find_their_places(page: object, server: str, find: object) -> None:
+def test_each_query_finds_its_place(page: object, server: str, find: object) -> None:
     find("softmax")
     queries = {query: wanted for group in QUERIES.values() for query, wanted in group.items()}
-    assert len(queries) == 40
+    assert len(queries) == 42
     found = page.evaluate(
         """(queries) => {
           const engine = searchEngine.make(bookSearchData, MiniSearch);
@@ -189,6 +190,26 @@ def test_words_are_marked_in_title_and_text(page: object, find: object) -> None:
     assert [word.lower() for word in first.locator(".find-title mark").all_text_contents()] == ["causal", "mask"]
     assert "mask" in " ".join(first.locator(".find-text mark").all_text_contents()).lower()
     assert first.locator(".find-where").text_content() == "Attention › Masks"
+
+
+@pytest.mark.browser
+def test_a_class_of_the_package_is_found_by_its_name_and_leads_to_its_line(page: object, find: object) -> None:
+    assert "MultiHeadAttention" in find("source code multi-head attention")[:3]
+    assert find("MultiHeadAttention")[1] == "MultiHeadAttention"
+    option = page.locator(".find-option", has=page.locator(".find-kind", has_text="Source")).first
+    assert option.locator(".find-where").text_content() == "companion/multihead/layer.py"
+    option.click()
+    page.wait_for_url("**/source/companion/multihead/layer.html#line-*")
+    line = page.locator(f"[id='{page.url.partition('#')[2]}']")
+    assert line.text_content().strip().startswith("class MultiHeadAttention")
+
+
+@pytest.mark.browser
+def test_a_power_is_raised_in_a_result(page: object, find: object) -> None:
+    find("multi-head attention")
+    text = page.locator(".find-option", has=page.locator(".find-kind", has_text="Term")).first.locator(".find-text")
+    assert text.locator("sup").first.text_content() == "O"
+    assert "^" not in text.text_content()
 
 
 @pytest.mark.browser

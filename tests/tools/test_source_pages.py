@@ -1,11 +1,13 @@
 """Links to the package's source, and the pages of the site that they lead to."""
 
 import ast
+import json
 import re
 
 import pytest
 
-from companion.book.site.source_pages import find
+from companion.book.site import search
+from companion.book.site.source_pages import definitions, find
 from tests.tools.small import ROOT, SmallBook, notebook
 
 TEXT = "# One\n\nSee {source}`the function <companion.attention.attention>` and {source}`companion.masks`.\n"
@@ -35,6 +37,32 @@ def test_the_line_is_that_of_the_definition():
     path, line = find("companion.attention.attention_weights")
     tree = ast.parse((ROOT / path).read_text("utf8"))
     assert line == next(node.lineno for node in tree.body if getattr(node, "name", "") == "attention_weights")
+
+
+def test_public_classes_and_functions_are_listed_with_their_lines(tmp_path):
+    (tmp_path / "one.py").write_text(
+        "import os\n\n\ndef _own(): ...\n\n\n@cache\ndef mask(): ...\n\n\nclass Layer:\n    def of(self): ...\n"
+    )
+    assert definitions("one.py", tmp_path) == [("mask", 8), ("Layer", 11)]
+    entries = search.in_source("companion/attention.py")
+    assert [entry[2] for entry in entries] == ["attention_weights", "attention"]
+    for kind, anchor, title, *_ in entries:
+        assert (kind, anchor) == ("source", f"line-{find(f'companion.attention.{title}')[1]}")
+
+
+def test_the_search_finds_definitions_of_the_library_alone(tmp_path):
+    text = TEXT + "\n{source}`companion.book.toc`\n"
+    book = SmallBook(tmp_path, ["source_pages", "search"], {**PAGES, "book/one/index.ipynb": notebook(text)})
+    assert book.warnings() == []
+    script = (tmp_path / "_build/html/_static/search-data.js").read_text("utf8")
+    data = json.loads(script.removeprefix("window.bookSearchData = ").removesuffix(";\n"))
+    found = {
+        (data["pages"][page][1], title)
+        for kind, page, _, title, *_ in data["entries"]
+        if data["kinds"][kind] == "source"
+    }
+    assert ("companion/attention.py", "attention") in found
+    assert {path for path, _ in found} == {"companion/attention.py", "companion/masks.py"}
 
 
 def test_a_name_that_the_package_does_not_have_is_refused():

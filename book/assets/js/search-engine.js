@@ -18,6 +18,8 @@ const searchEngine = (() => {
     formula: ["formula", "equation"],
     claim: ["claim", "myth"],
   };
+  /** Words by which the source of the package is asked for, and that say nothing of what it does. */
+  const SOURCE = new Set(["source", "code"].flatMap((word) => [word, stem(word)]));
   const WEAK = new Set(["why", "not", "difference", "between", "explain", "work", "need", "many", "much", "no"]);
   /** Ways to write the same word. */
   const SAME = new Map([
@@ -36,7 +38,16 @@ const searchEngine = (() => {
   ]);
   const FIELDS = { title: 7, names: 7, page: 1.2, text: 1, rest: 0.6 };
   /** A term that one looks up comes before what is said of it; a page before its sections only by its title. */
-  const KIND = { page: 1.25, section: 1.15, term: 1.2, question: 0.85, exercise: 0.9, claim: 0.7, formula: 0.9 };
+  const KIND = {
+    page: 1.25,
+    section: 1.15,
+    term: 1.2,
+    question: 0.85,
+    exercise: 0.9,
+    claim: 0.7,
+    formula: 0.9,
+    source: 1,
+  };
   const MOST = 30;
 
   /** Leave off the endings by which forms of a word differ. */
@@ -128,14 +139,25 @@ const searchEngine = (() => {
       address: data.pages[page][0] + (anchor && `#${anchor}`),
       page: data.pages[page][1],
     }));
-    const mini = new MiniSearch({
-      fields: Object.keys(FIELDS),
-      tokenize: tokens,
-      processTerm: (word) => (isLittle(word) ? null : counted(word)),
-      extractField: (place, field) =>
-        field !== "page" ? place[field] : place.kind === "page" ? place.chapter : `${place.page} ${place.chapter}`,
-    });
-    mini.addAll(places);
+    const collect = (some, read) => {
+      const made = new MiniSearch({
+        fields: Object.keys(FIELDS),
+        tokenize: tokens,
+        processTerm: (word) => (isLittle(word) ? null : read(word)),
+        extractField: (place, field) =>
+          field !== "page" ? place[field] : place.kind === "page" ? place.chapter : `${place.page} ${place.chapter}`,
+      });
+      made.addAll(some);
+      return made;
+    };
+    // The source has an index of its own: what it holds changes no rank of a place of the book.
+    const sources = places.filter(({ kind }) => kind === "source");
+    const mini = collect(
+      places.filter(({ kind }) => kind !== "source"),
+      counted,
+    );
+    const code = collect(sources, forms);
+    const defined = new Set(sources.map(({ title }) => forms(title)[0]));
     const parts = (word) => (isLittle(word) ? 0 : Math.max(1, forms(word).length - 1));
     const lengths = places.map(({ title }) => tokens(title).reduce((sum, word) => sum + parts(word), 0) || 1);
     // "In short" is a title of many sections, and says nothing of any.
@@ -191,6 +213,7 @@ const searchEngine = (() => {
       const missing = [];
       const words = [];
       for (const [word, form] of asked(query)) {
+        if (defined.has(form) && !isKnown(form)) continue;
         const other = isKnown(form) || word.length < 4 ? "" : corrected(word.toLowerCase());
         if (isKnown(form)) words.push(form);
         else if (other) {
@@ -198,29 +221,44 @@ const searchEngine = (() => {
           instead.push([word, other]);
         } else missing.push(word);
       }
-      if (!words.length) return { results: [], count: 0, instead, missing };
       const wishes = Object.keys(WISHES).filter((kind) => WISHES[kind].some((word) => words.includes(stem(word))));
       const wishing = new Set(wishes.flatMap((kind) => WISHES[kind].map(stem)));
       const strong = words.some((word) => !wishing.has(word) && !WEAK.has(word));
       const pieces = new Set(tokens(query).flatMap((word) => forms(word).slice(1)));
       const weight = (word) =>
         pieces.has(word) ? 0.4 : !strong ? 1 : wishing.has(word) ? 0.1 : WEAK.has(word) ? 0.25 : 1;
-      const total = words.reduce((sum, word) => sum + weight(word), 0);
-      const queryForms = tokens(query).flatMap(forms).join();
-      const found = mini.search("x", { ...settings(words), boostTerm: weight });
-      const ranked = found.map(({ id, score, queryTerms, match, terms }) => {
-        const place = places[id];
-        const covered = [...new Set(queryTerms)].reduce((sum, word) => sum + weight(word), 0) / total;
-        const inTitle = words.filter((word) => match[word]?.some((field) => field === "title" || field === "names"));
-        const isAsked = (name) => tokens(name).flatMap(forms).join() === queryForms;
-        const named = [place.title, ...place.names.split(", ")].some(isAsked);
-        const whole = named ? 3 : 1 + Math.min(1, inTitle.length / lengths[id]) ** 2; // of title and query
-        return { id, terms, score: score * covered ** 2 * whole * KIND[place.kind] * plain(place) };
-      });
-      ranked.sort((one, other) => other.score - one.score || one.id - other.id);
+      const rank = (from, sought, typed) => {
+        if (!sought.length) return [];
+        const total = sought.reduce((sum, word) => sum + weight(word), 0);
+        const queryForms = typed.flatMap(forms).join();
+        const found = from.search("x", { ...settings(sought), boostTerm: weight });
+        const ranks = found.map(({ id, score, queryTerms, match, terms }) => {
+          const place = places[id];
+          const covered = [...new Set(queryTerms)].reduce((sum, word) => sum + weight(word), 0) / total;
+          const inTitle = sought.filter((word) => match[word]?.some((field) => field === "title" || field === "names"));
+          const isAsked = (name) => tokens(name).flatMap(forms).join() === queryForms;
+          const named = [place.title, ...place.names.split(", ")].some(isAsked);
+          const whole = named ? 3 : 1 + Math.min(1, inTitle.length / lengths[id]) ** 2; // of title and query
+          return { id, terms, covered, score: score * covered ** 2 * whole * KIND[place.kind] * plain(place) };
+        });
+        return ranks.sort((one, other) => other.score - one.score || one.id - other.id);
+      };
+      const ranked = rank(mini, words, tokens(query));
+      // A place of the source must have all words. It comes last, unless source is asked for or its very name is typed.
+      const typed = tokens(query).filter((word) => !isLittle(word) && !SOURCE.has(word.toLowerCase()));
+      const names = typed.map((word) => forms(word)[0]).filter((form) => defined.has(form));
+      const inSource = [...new Set([...words.filter((word) => !SOURCE.has(word)), ...names])];
+      const ofSource = rank(code, inSource, typed).filter(({ covered }) => covered > 0.99);
+      const asksSource = tokens(query).some((word) => word.toLowerCase() === "source");
+      const isTyped = ({ title }) => {
+        const [whole, ...parts] = forms(title); // two parts as they are written, three in any way
+        const fits = (word) => (word === title && parts.length > 1) || parts.length > 2 || !isKnown(whole);
+        return typed.some((word) => forms(word)[0] === whole && fits(word));
+      };
+      const near = ofSource.filter(({ id }) => asksSource || isTyped(places[id])).slice(0, 3);
       // Who asks for an exercise gets one or two among the first three, whatever else fits.
       const wished = strong ? ranked.filter(({ id }) => wishes.includes(places[id].kind)).slice(0, 2) : [];
-      const ordered = [...new Set([ranked[0], ...wished, ...ranked])];
+      const ordered = [...new Set([...ranked.slice(0, 1), ...near, ...wished, ...ranked, ...ofSource])];
       const results = ordered.slice(0, MOST).map(({ id, score, terms: matched }) => {
         const place = places[id];
         const terms = new Set(matched);
@@ -230,11 +268,11 @@ const searchEngine = (() => {
         const text = marked(excerpt(place.text, isHit), isHit);
         const own = new Set(tokens(title).flatMap(forms));
         const tells = (word) => (index(word) ?? []).some((form) => terms.has(form) && !own.has(form));
-        const names = place.names.split(", ").filter((name) => tokens(name).some(tells));
-        const also = names.length ? marked(names.join(", "), isHit) : [];
+        const others = place.names.split(", ").filter((name) => tokens(name).some(tells));
+        const also = others.length ? marked(others.join(", "), isHit) : [];
         return { kind, title, address, where, score, heading: marked(title, isHit), names: also, text };
       });
-      return { results, count: ranked.length, instead, missing };
+      return { results, count: ordered.length, instead, missing };
     }
     return Object.freeze({ search, places });
   }

@@ -13,6 +13,7 @@ const bookSearch = (() => {
     exercise: "Exercise",
     claim: "Claim",
     formula: "Formula",
+    source: "Source",
   };
   const STARTS = ["why divide by sqrt", "RoPE", "KV cache", "pre-norm", "LoRA rank", "FlashAttention"];
 
@@ -40,7 +41,12 @@ const bookSearch = (() => {
     return engine;
   };
 
-  const marked = (parts) => parts.map(({ text, hit }) => (hit ? make("mark", {}, text) : text));
+  /** `x^(n + 1)` as it is set; what stands below a line, as in `d_k`, may also be a name in code, and stays. */
+  const raised = (text) =>
+    text
+      .split(/\^(\([^()]*\)|[\p{L}\p{N}]+)/u)
+      .map((part, i) => (i % 2 ? make("sup", {}, part.replace(/^\(|\)$/g, "")) : part));
+  const marked = (parts) => parts.flatMap(({ text, hit }) => (hit ? [make("mark", {}, text)] : raised(text)));
 
   /** The field and its list, by the pattern of a combobox: the focus stays in the field, the arrows move a mark. */
   function build({ id, follow = (_event) => {} }) {

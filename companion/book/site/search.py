@@ -1,4 +1,4 @@
-"""What the search of the site finds: every section, term, question, exercise, claim and formula, each by itself.
+"""What the search of the site finds: every section, term, question, exercise, claim, formula and definition.
 
 ``_static/search-data.js`` is a classic script, since a page that was opened from a folder may fetch nothing. It holds
 
@@ -7,6 +7,7 @@
 
 A page loads it, with MiniSearch, when a reader opens the search. ``search-engine.js`` ranks, ``search.js`` shows.
 Formulas are written in Unicode, ``√d_k``, from the MathML that MathJax made of them.
+Definitions are the public classes and functions of the library's source pages.
 """
 
 import json
@@ -22,7 +23,7 @@ from sphinx.application import Sphinx
 
 from companion.book import toc
 from companion.book.model import Term
-from companion.book.site import mathjax, unicode_math
+from companion.book.site import mathjax, source_pages, unicode_math
 from companion.book.site.html import html_element
 from companion.book.terms import TERMS, terms
 from companion.book.topics import TOPICS
@@ -30,7 +31,7 @@ from companion.book.topics import TOPICS
 DATA = "search-data.js"
 LONGEST = 220  # characters of a text that are kept as they are; of the rest, each word once
 COMMON = 0.015  # of all places: a word of the rest that stands in the rest of more than these tells nothing
-KINDS = ("page", "section", "term", "question", "exercise", "claim", "formula")
+KINDS = ("page", "section", "term", "question", "exercise", "claim", "formula", "source")
 _OWN_PLACE = {"claim-": "claim", "exr-": "exercise"}
 # What stands elsewhere in the book, or is no text: lists of links, outputs of cells, and what only scripts read.
 _LEFT_OUT = {
@@ -38,6 +39,7 @@ _LEFT_OUT = {
     "question-index", "question-entry", "quiz-topic", "quiz-item", "mock-lists", "coding-lists", "study-plan",
     "progress-table", "question-evidence", "formula-link", "headerlink",
 }  # fmt: skip
+_ABOVE_THE_LIBRARY = tuple(f"companion/{name}/" for name in ("book", "practice", "explorers", "pictures", "chapters"))
 _SKIPPED = (
     nodes.raw, nodes.comment, nodes.image, nodes.system_message, nodes.substitution_definition, addnodes.index,
     nodes.literal_block,
@@ -176,6 +178,11 @@ def entries(doctree: nodes.document, words: Words, known: tuple[Term, ...]) -> l
     return made
 
 
+def in_source(path: str) -> list[list[str]]:
+    """Make the entries of a module: of a class or function no more than the name, since all pages load them."""
+    return [["source", f"line-{line}", name, "", "", ""] for name, line in source_pages.definitions(path)]
+
+
 class Search:
     """Collects the places while pages are written, and writes the script."""
 
@@ -212,7 +219,12 @@ class Search:
         made = [
             [KINDS.index(kind), number, *rest] for number, name in enumerate(order) for kind, *rest in self.found[name]
         ]
-        data = {"kinds": KINDS, "pages": pages, "entries": without_common(made)}
+        made = without_common(made)
+        for path in source_pages.modules(app.env):
+            if not path.startswith(_ABOVE_THE_LIBRARY):
+                made += [[KINDS.index(kind), len(pages), *rest] for kind, *rest in in_source(path)]
+                pages.append([address(source_pages.page_of(path)), path, ""])
+        data = {"kinds": KINDS, "pages": pages, "entries": made}
         return f"window.bookSearchData = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))};\n"
 
 

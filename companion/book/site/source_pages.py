@@ -57,6 +57,13 @@ def find(name: str, root: Path = toc.CHECKOUT) -> tuple[str, int]:
     raise ValueError(f"{{source}} names a module of the package, or what it defines: got {name!r}.")
 
 
+def definitions(path: str, root: Path = toc.CHECKOUT) -> list[tuple[str, int]]:
+    """List the public classes and functions of a module, each with its line."""
+    body = ast.parse((root / path).read_text("utf8")).body
+    every = [(node.name, node.lineno) for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    return [(name, line) for name, line in every if not name.startswith("_")]
+
+
 class SourceRole(ReferenceRole):
     """The role ``{source}``."""
 
@@ -86,7 +93,13 @@ def _merge(app: Sphinx, env: BuildEnvironment, docnames: set[str], other: BuildE
     _used(env).update({name: paths for name, paths in _used(other).items() if name in docnames})
 
 
-def _page(path: str) -> str:
+def modules(env: BuildEnvironment) -> list[str]:
+    """List the paths of the modules that have a page."""
+    return sorted(set().union(*_used(env).values()))
+
+
+def page_of(path: str) -> str:
+    """Name the page of a module."""
     return f"{FOLDER}/{path.removesuffix('.py')}"
 
 
@@ -95,19 +108,19 @@ def _link(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         if app.builder.format != "html":
             link.replace_self(nodes.inline("", link.astext()))
             continue
-        uri = app.builder.get_relative_uri(docname, _page(link["source_path"]))
+        uri = app.builder.get_relative_uri(docname, page_of(link["source_path"]))
         anchor = "" if link["line"] == 1 else f"#line-{link['line']}"
         link.replace_self(nodes.reference("", link.astext(), refuri=uri + anchor, internal=True))
 
 
 def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
     """Make a page of each module that is linked to."""
-    for path in sorted(set().union(*_used(app.env).values())):
+    for path in modules(app.env):
         code = (toc.CHECKOUT / path).read_text("utf8")
         body = highlight(code, PythonLexer(), HtmlFormatter(linespans="line"))
-        wide = f'<div style="overflow-x:auto" tabindex="0">{body}</div>'
+        wide = f'<div class="source-code" style="overflow-x:auto" tabindex="0">{body}</div>'
         heading = re.sub("(?<=[/_])", "<wbr>", escape(path))  # a phone must break a long path
-        yield _page(path), {"title": path, "body": f"<h1>{heading}</h1>\n{wide}"}, "page.html"
+        yield page_of(path), {"title": path, "body": f"<h1>{heading}</h1>\n{wide}"}, "page.html"
 
 
 def setup(app: Sphinx) -> dict[str, object]:
