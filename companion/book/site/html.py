@@ -18,6 +18,7 @@ from sphinx.writers.html5 import HTML5Translator
 LABEL = "label"  # the kind of a link whose words stay as they are
 READING = ("js/util.js", "js/store.js", "js/reading.js")  # of every page
 _SHARED = tuple(f"js/{name}.js" for name in ("vocabulary", "util", "dom", "store", "practice"))  # of any page, in order
+COPIED = ("js/copy-formula.js", "css/copy-formula.css")
 FILES = {
     "interview-question": (*_SHARED, "js/question-rating.js"),
     "question-index": (*_SHARED, "js/questions.js"),
@@ -30,14 +31,15 @@ FILES = {
     ),
     "progress-table": (*_SHARED, "js/progress-file.js", "js/progress.js", "css/progress.css"),
     "cell_input": ("js/code.js",),
-    "formulas": ("css/formulas.css",),
+    "math_block": COPIED,
+    "formulas": ("css/formulas.css", *COPIED),
     "front-page": ("css/front.css",),
     "term-list": ("js/util.js", "js/dom.js", "js/terms.js", "css/terms.css"),
     "question-sheet": ("css/question-sheet.css",),
     "fig-pair": ("picture.css",),
     "plot-pair": ("css/plots.css",),
 }
-"""The scripts and styles that a page loads if it has an element of the class; no other page does."""
+"""The scripts and styles that a page loads if it has an element of the class, or such a node; no other page does."""
 
 
 class html_element(nodes.General, nodes.Element):
@@ -168,8 +170,8 @@ def add_files(app: Sphinx, page: str, template: str, context: dict, doctree: nod
     """Load the scripts and styles of every page and of what this one has, each once and in the order of ``FILES``."""
     if doctree is None:
         return
-    classes = {name for box in doctree.findall(nodes.Element) for name in box.get("classes", [])}
-    wanted = (file for name, files in FILES.items() if name in classes for file in files)
+    names = {name for box in doctree.findall(nodes.Element) for name in (box.tagname, *box.get("classes", []))}
+    wanted = (file for name, files in FILES.items() if name in names for file in files)
     for file in dict.fromkeys((*READING, *wanted)):
         if file.endswith(".css"):
             app.add_css_file(file)
