@@ -453,3 +453,66 @@ def test_a_formula_is_copied_as_its_tex(page: object, server: str) -> None:
         }}"""
     )
     assert words == ""  # without a formula the browser does it
+
+
+SHOWN = "e => getComputedStyle(e).opacity"
+
+
+@pytest.mark.parametrize(
+    ("place", "formula"),
+    [
+        ("attention/attention-in-fifteen-minutes", "div.math:has(.eqno)"),
+        ("interview/formulas", ".formula-math > .math"),
+    ],
+)
+def test_a_button_copies_a_formula_on_a_line_of_its_own(page: object, server: str, place: str, formula: str) -> None:
+    page.add_init_script("addEventListener('copy', (e) => (window.copied = e.clipboardData.getData('text/plain')))")
+    page.goto(f"{server}/book/{place}.html")
+    box = page.locator(f".bd-article {formula}").first
+    button = box.locator(".copy-tex")
+    assert button.evaluate(SHOWN) == "0"
+    box.hover()
+    assert button.evaluate(SHOWN) == "1"
+    button.click()
+    assert button.text_content() == "Copied"
+    tex = box.get_attribute("data-tex")
+    assert page.evaluate("copied.replaceAll('$', '')").strip() == tex
+    assert box.evaluate("e => e.classList.contains('math-chosen')")
+    page.evaluate("getSelection().removeAllRanges()")
+    page.wait_for_function("() => !document.querySelector('.math-chosen')")
+    page.mouse.move(0, 0)
+    assert button.evaluate(SHOWN) == "0"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    button.focus()
+    assert button.evaluate(SHOWN) == "1"
+
+
+def test_a_page_without_such_formulas_loads_no_button(site: Path) -> None:
+    assert "copy-formula" not in (site / "book/index.html").read_text("utf8")
+
+
+def test_the_search_stays_in_view_where_the_sidebar_is_scrolled(page: object, server: str, settle: object) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(f"{server}/book/attention/masks.html")
+    settle(page)
+    page.eval_on_selector(".bd-sidebar-primary", "sidebar => sidebar.scrollTo(0, 600)")
+    look = """() => {
+      const button = document.querySelector(".bd-sidebar-primary .search-button__button");
+      const { top, bottom, left } = button.getBoundingClientRect();
+      const first = [...document.querySelectorAll(".bd-links a")].find((e) => e.getBoundingClientRect().top > bottom);
+      const seen = (e) => document.elementFromPoint(left + 20, e.getBoundingClientRect().top + 8);
+      return [top >= 0 && bottom < 60, button.contains(seen(button)), Boolean(seen(first).closest(".bd-links"))];
+    }"""
+    assert page.evaluate(look) == [True, True, True]
+    page.goto(f"{server}/book/attention/questions.html")
+    settle(page)
+    assert page.eval_on_selector(".bd-sidebar-primary", "sidebar => sidebar.scrollTop") > 100
+    assert page.evaluate(look) == [True, True, True]
+
+
+def test_a_source_page_shows_its_lines_whole(page: object, server: str) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(f"{server}/source/companion/multihead/layer.html")
+    code = page.locator(".source-code pre")
+    assert code.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
