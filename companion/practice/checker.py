@@ -16,7 +16,7 @@ from torch import Tensor
 from companion.practice import errors
 from companion.practice.budget import NO_BUDGET, CostMeter, over_budget, usage
 from companion.practice.compare import FLOAT32_GUESS, TOLERANCE, difference, not_zero
-from companion.practice.decoys import call_before, kept
+from companion.practice.decoys import call_between, kept
 from companion.practice.definition import Case, Exercise, Mistake
 from companion.practice.forbidden import CallWatcher
 from companion.practice.outcome import NotAnswered, Outcome, WrongAnswer
@@ -66,13 +66,15 @@ def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outco
     mine: list[Outcome] = []
     before = kept(function)
     for number, (case, want) in enumerate(zip(cases, wants, strict=True), start=1):
-        call_before(exercise, function, cases, number - 1)
+        call_between(exercise, function, cases, number - 1)
         outcome = _run(exercise, function, case)
         if number == 1 and _is_stub(outcome):
             raise NotAnswered(_forgotten_return(outcome, function))
         mine.append(outcome)
         problem = _problem(exercise, outcome, want)
         if problem is None:
+            call_between(exercise, function, cases, number - 1, after=True)
+            _check_result_stays(exercise, cases, number, outcome, want)
             continue
         mine += [_run(exercise, function, later) for later in cases[number:]]
         mistake = None if outcome.changed else diagnose(exercise, cases, wants, mine)
@@ -122,12 +124,20 @@ def _check_calls_are_apart(
         )
         raise WrongAnswer(_told(exercise, cases, 1, _wrap(text)), exercise.name, 1)
     for number, pair in enumerate(zip(mine, wants, strict=True), start=1):
-        if _problem(exercise, *pair) is not None:
-            text = (
-                "Your result was right, and a later call changed it: your function hands out memory into which it "
-                "writes again. Make a new tensor in each call."
-            )
-            raise WrongAnswer(_told(exercise, cases, number, _wrap(text)), exercise.name, number)
+        _check_result_stays(exercise, cases, number, *pair)
+
+
+def _check_result_stays(
+    exercise: Exercise, cases: Sequence[Case], number: int, outcome: Outcome, want: object
+) -> None:
+    """See that a result that was right is still so, after the function was called with something else."""
+    __tracebackhide__ = True
+    if _problem(exercise, outcome, want) is not None:
+        text = (
+            "Your result was right, and a later call changed it: your function hands out memory into which it "
+            "writes again. Make a new tensor in each call."
+        )
+        raise WrongAnswer(_told(exercise, cases, number, _wrap(text)), exercise.name, number)
 
 
 def cost_summary(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:

@@ -1,8 +1,9 @@
-"""Calls before the cases, with other numbers of the same sizes: what an answer keeps from them spoils the case itself.
+"""Calls around the cases, with other numbers of the same sizes: what an answer keeps by sizes spoils the case itself.
 
 A mask that is kept by the sizes of the arguments is right until these sizes come with another content. So the check
 calls an answer with such a content first, and ignores what comes of it: the numbers need not make sense, and an answer
-that depends on its arguments alone is none the worse for any call.
+that depends on its arguments alone is none the worse for any call. A buffer that is kept by sizes is written anew in
+each call, and what an earlier call handed out changes with it: so the check calls the answer once more after the case.
 """
 
 import contextlib
@@ -32,16 +33,19 @@ class _Endless(BaseException):
     """A call ran for too many lines; no ``except Exception`` of the answer's stops this."""
 
 
-def call_before(exercise: Exercise, function: Callable[..., object], cases: Sequence[Case], index: int) -> None:
+def call_between(
+    exercise: Exercise, function: Callable[..., object], cases: Sequence[Case], index: int, *, after: bool = False
+) -> None:
     """Call an answer with the sizes of a case and other numbers, and forget what it does.
 
     Args:
         exercise: how the answer is called.
         function: the answer.
         cases: all of the exercise; whole numbers and the like are taken from one case into another.
-        index: of the case that comes next.
+        index: of the case that comes next, or was run just now.
+        after: whether it was run just now; the numbers are then others in as much as they can be.
     """
-    arguments = decoy(cases, index)
+    arguments = decoy(cases, index, way=0 if after else None)
     if arguments is None:
         return
     lines, own = 0, _space(function)
@@ -69,7 +73,7 @@ def call_before(exercise: Exercise, function: Callable[..., object], cases: Sequ
             sys.breakpointhook = hook
 
 
-def decoy(cases: Sequence[Case], index: int) -> tuple[object, ...] | None:
+def decoy(cases: Sequence[Case], index: int, way: int | None = None) -> tuple[object, ...] | None:
     """Make arguments of the sizes of a case with another content.
 
     From case to case it changes all that has entries, one argument of these that holds no fractions (a mask, lengths),
@@ -78,6 +82,7 @@ def decoy(cases: Sequence[Case], index: int) -> tuple[object, ...] | None:
     Args:
         cases: all of an exercise.
         index: of the case whose sizes are taken.
+        way: which of these it changes; 0 for all that has entries. Without it that depends on the case.
 
     Returns:
         Arguments; ``None`` for a large case, and where nothing can be changed.
@@ -93,7 +98,7 @@ def decoy(cases: Sequence[Case], index: int) -> tuple[object, ...] | None:
     ways += [[i] for i in plain]
     if not ways:
         return None
-    chosen = ways[index % len(ways)]
+    chosen = ways[index % len(ways) if way is None else way]
     elsewhere = [case.arguments for case in itertools.chain(cases[index + 1 :], cases[:index])]
     changed = [_other(x, [other[i] for other in elsewhere]) if i in chosen else x for i, x in enumerate(given)]
     return None if all(map(same, given, changed)) else tuple(changed)

@@ -1,6 +1,7 @@
 """The engine of the exercises, on a toy: the answer is twice the argument."""
 
 import functools
+import itertools
 import re
 import sys
 
@@ -195,6 +196,29 @@ def test_a_result_that_a_later_call_writes_into_is_refused():
 
     def mine(x):
         return memory[: x.numel()].view(x.shape).copy_(2 * x)
+
+    error = refused(toy(), mine)
+    assert (error.case, error.mistake) == (1, None)
+    assert "Your result was right, and a later call changed it" in one_line(error)
+
+
+def test_memory_that_is_kept_by_sizes_and_handed_out_again_is_refused():
+    """No two cases share their sizes: other numbers of the same sizes come after each as well."""
+    memory = {}
+
+    def mine(x):
+        return memory.setdefault(x.shape, torch.empty_like(x)).copy_(2 * x)
+
+    error = refused(toy(), mine)
+    assert (error.case, error.mistake) == (1, None)
+    assert "Your result was right, and a later call changed it" in one_line(error)
+
+
+def test_memory_that_only_a_later_case_writes_into_is_refused():
+    memory, calls = [torch.empty(6) for _ in range(4)], itertools.count()
+
+    def mine(x):
+        return memory[next(calls) % 4][: x.numel()].view(x.shape).copy_(2 * x)
 
     error = refused(toy(), mine)
     assert (error.case, error.mistake) == (2, None)

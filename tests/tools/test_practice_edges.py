@@ -1,9 +1,10 @@
 """Answers that are right on most inputs are refused, and told where they are not."""
 
 import pytest
+import torch
 
 from tests.tools.edges import nearly_right
-from tests.tools.practice import BY_NAME, one_line, refused
+from tests.tools.practice import BY_NAME, one_line, refused, wanted
 
 ROWS = nearly_right()
 
@@ -14,3 +15,40 @@ ROWS = nearly_right()
 )
 def test_an_answer_that_is_right_on_most_inputs_is_refused_on_the_one_made_for_it(name, words, function):
     assert words in one_line(refused(BY_NAME[name], function))
+
+
+def in_kept_memory(function):
+    """Give the results of a function in memory that is kept by the sizes of what came in, and is used again."""
+    kept = {}
+
+    def sizes(x):
+        if isinstance(x, tuple | list):
+            return tuple(map(sizes, x))
+        return (x.shape, x.dtype) if isinstance(x, torch.Tensor) else type(x)
+
+    def stored(x, key):
+        if isinstance(x, tuple | list):
+            return type(x)(stored(part, (*key, i)) for i, part in enumerate(x))
+        if not isinstance(x, torch.Tensor):
+            return x
+        return kept.setdefault((*key, sizes(x)), torch.empty_like(x)).copy_(x)
+
+    return lambda *arguments: stored(function(*arguments), sizes(arguments))
+
+
+BY_SIZES_ALONE = {"causal-mask", "alibi-bias"}  # what they return is the same wherever the sizes are
+
+
+def returns_tensors(name):
+    results = [x for want in wanted(name) for x in (want if isinstance(want, tuple | list) else [want])]
+    return any(isinstance(x, torch.Tensor) for x in results)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name, exercise in BY_NAME.items() if not exercise.trial and name not in BY_SIZES_ALONE)
+)
+def test_memory_that_is_kept_by_sizes_is_refused_in_every_exercise(name):
+    if not returns_tensors(name):
+        return
+    error = refused(BY_NAME[name], in_kept_memory(BY_NAME[name].reference))
+    assert "a later call changed it" in one_line(error)
