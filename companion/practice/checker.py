@@ -127,9 +127,7 @@ def _check_calls_are_apart(
         _check_result_stays(exercise, cases, number, *pair)
 
 
-def _check_result_stays(
-    exercise: Exercise, cases: Sequence[Case], number: int, outcome: Outcome, want: object
-) -> None:
+def _check_result_stays(exercise: Exercise, cases: Sequence[Case], number: int, outcome: Outcome, want: object) -> None:
     """See that a result that was right is still so, after the function was called with something else."""
     __tracebackhide__ = True
     if _problem(exercise, outcome, want) is not None:

@@ -38,8 +38,8 @@ def difference(
         want: a tensor, number, string, or a tuple or list of these.
         tolerance: per dtype, as :data:`TOLERANCE`; numbers are compared as float64.
         names: what to call the entries where ``want`` is a tuple.
-        same_dtype: whether a tensor must have the dtype of ``want``; else any float does for a float, and any whole
-            number for a whole number.
+        same_dtype: whether a tensor must have the dtype of ``want``, and a whole number be an ``int`` of Python; else
+            any float does for a float, and any whole number for a whole number.
 
     Returns:
         One or two sentences, or ``None`` where the two agree.
@@ -48,7 +48,7 @@ def difference(
         return _of_sequences(got, want, tolerance, names, same_dtype=same_dtype)
     if isinstance(want, Tensor):
         return _of_tensors(got, want, tolerance, same_dtype=same_dtype)
-    return _of_scalars(got, want, tolerance)
+    return _of_scalars(got, want, tolerance, same_dtype=same_dtype)
 
 
 def not_zero(got: Shaped[Tensor, "..."], want: Shaped[Tensor, "..."]) -> str | None:
@@ -94,7 +94,9 @@ def _results(count: int) -> str:
     return "1 result" if count == 1 else f"{count} results"
 
 
-def _of_scalars(got: object, want: object, tolerance: Mapping[torch.dtype, float]) -> str | None:
+def _of_scalars(got: object, want: object, tolerance: Mapping[torch.dtype, float], *, same_dtype: bool) -> str | None:
+    if same_dtype and type(want) is int and hasattr(got, "item"):
+        return f"you returned {_kind(got)}; an int of Python is expected. `int(...)` or `.item()` makes one."
     if isinstance(got, Tensor) and got.ndim == 0:
         got = got.item()
     if type(got).__module__ == "numpy" and not getattr(got, "shape", None) and hasattr(got, "item"):

@@ -81,8 +81,9 @@ class Exercise:
         forbidden: operators of torch that an answer may not call, or ``torch.autograd``, as in
             :mod:`companion.practice.forbidden`.
         exact_zeros: whether an entry that is 0 in the reference's result must be exactly 0.
-        same_dtype: whether results must have the dtypes of the reference's, where the statement says which; else any
-            float does for a float, and any whole number for a whole number.
+        same_dtype: whether results must have the dtypes of the reference's, and whole numbers be of Python's type
+            ``int``, where the statement says which; else any float does for a float, and any whole number for a whole
+            number.
         trial: what the check does with an answer, from the answer and a case's arguments, where that is not one call;
             :mod:`companion.practice.trial`. Its parameters then name the arguments of a case.
         may_change: the arguments that an answer may change in a trial, such as a cache whose form is its own.

@@ -47,6 +47,13 @@ def test_any_float_will_do_unless_the_statement_names_one():
     assert "the dtype is int64" in difference(whole, whole > 0)
 
 
+@pytest.mark.parametrize("whole", [np.int64(3), torch.tensor(3)])
+def test_a_whole_number_of_another_library_is_refused_where_an_int_is_asked_for(whole):
+    assert difference(whole, 3) is None
+    assert "an int of Python is expected" in difference((whole,), (3,), same_dtype=True)
+    assert difference((3,), (3,), same_dtype=True) is None
+
+
 def test_a_result_in_float32_is_held_to_the_digits_of_float64():
     part = torch.tensor([2.0 / 3.0], dtype=torch.float64)
     assert "Your result is in float32." in difference(part.float(), part)
