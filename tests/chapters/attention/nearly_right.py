@@ -62,7 +62,16 @@ def small_weights_dropped(scores):
     return jacobian_of(torch.where(weights < 1e-4, 0.0, weights).to(scores.dtype))
 
 
+def zero_tokens_hidden(x, lengths, w_q, w_k, w_v):
+    inside = torch.arange(x.shape[1]) < lengths[:, None]
+    real = inside & (x != 0).any(-1)
+    scores = x @ w_q @ (x @ w_k).mT / math.sqrt(w_k.shape[1])
+    output = scores.masked_fill(~real[:, None], -torch.inf).softmax(-1) @ (x @ w_v)
+    return output.where(inside[..., None], 0.0).sum(1) / lengths[:, None]
+
+
 NEARLY_RIGHT = [
+    ("debug-padded-batch", "a real token of zeros", zero_tokens_hidden),
     ("scaled-scores", "all sizes equal", square_by_columns),
     ("softmax-stable", "one score of -1e20, the others are -inf", low_rows_emptied),
     ("masked-weights", "everything hidden", nothing_to_see_ignored),

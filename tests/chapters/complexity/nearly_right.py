@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 
 
@@ -21,6 +22,49 @@ def ways_counted_in_a_byte(reads, pairs):
                 found.setdefault((start, end), layer)
         ways = ways @ reads.to(torch.uint8)
     return [found.get(pair, -1) for pair in pairs]
+
+
+def ways_counted_in_64_bits(reads, pairs):
+    """As a power of the matrix, which forgets 2^64 ways."""
+    steps, ways = reads.long(), reads.long()
+    found = torch.full_like(ways, -1)
+    for layer in range(1, len(reads) + 1):
+        found[(ways != 0) & (found < 0)] = layer
+        ways = ways @ steps
+    return [int(found[end, start]) for start, end in pairs]
+
+
+def writing_by_a_half(n_layers, d, prompt, tokens, cached):
+    """With one quotient that is a float, in one of the branches."""
+    n = tokens - 1
+    if cached:
+        return int(n_layers * (24 * d * d * (prompt + n) + 4 * d * (prompt**2 + n * prompt + n * (n + 1) / 2)))
+    return n_layers * sum(24 * d * d * t + 4 * d * t * t for t in range(prompt, prompt + tokens))
+
+
+def writing_by_a_float_without_a_cache(n_layers, d, prompt, tokens, cached):
+    if cached:
+        return n_layers * sum(24 * d * d * t + 4 * d * t * k for t, k in writing_passes(prompt, tokens))
+    return int(float(n_layers) * sum(24 * d * d * t + 4 * d * t * t for t in range(prompt, prompt + tokens)))
+
+
+def writing_passes(prompt, tokens):
+    return [(prompt, prompt), *((1, k) for k in range(prompt + 1, prompt + tokens))]
+
+
+def layer_in_64_bits(n, d, d_ff):
+    n = torch.tensor(n)
+    return int(8 * n * d * d), int(4 * n * n * d), int(4 * n * d * d_ff)
+
+
+def cache_in_64_bits(n_layers, n_heads, n_kv_heads, d_model, batch, t, size):
+    return int(2 * torch.tensor(n_layers * n_kv_heads * (d_model // n_heads) * batch) * t * size)
+
+
+def writing_in_64_bits(n_layers, d, prompt, tokens, cached):
+    passes = writing_passes(prompt, tokens) if cached else [(t, t) for t in range(prompt, prompt + tokens)]
+    d = torch.tensor(d)
+    return int(n_layers * sum(24 * d * d * t + 4 * d * t * k for t, k in passes))
 
 
 def writing_by_floats(n_layers, d, prompt, tokens, cached):
@@ -43,10 +87,22 @@ def cache_by_floats(n_layers, n_heads, n_kv_heads, d_model, batch, t, size):
 
 
 UNITS = "more than a float holds to the unit"
+BITS = "more than 64 bits hold"
+AN_INT = "an int of Python is expected"
 NEARLY_RIGHT = [
     ("writing-flops", UNITS, writing_by_floats),
     ("cache-bytes", UNITS, cache_by_floats),
     ("layer-flops", UNITS, lambda n, d, d_ff: (int(8.0 * n * d**2), int(4.0 * n**2 * d), int(4.0 * n * d * d_ff))),
     ("layers-needed", "a long chain", short_ways_only),
     ("layers-needed", "many ways of one length", ways_counted_in_a_byte),
+    ("layers-needed", "2^64 ways of one length", ways_counted_in_64_bits),
+    ("writing-flops", "a wide model with a cache", writing_by_a_half),
+    ("writing-flops", UNITS, writing_by_a_float_without_a_cache),
+    ("writing-flops", BITS, writing_in_64_bits),
+    ("layer-flops", BITS, layer_in_64_bits),
+    ("cache-bytes", BITS, cache_in_64_bits),
+    ("layer-flops", AN_INT, lambda n, d, d_ff: (np.int64(8) * n * d * d, 4 * n * n * d, 4 * n * d * d_ff)),
+    ("cache-bytes", AN_INT, lambda layers, h, kv, d, b, t, s: np.int64(2) * layers * kv * (d // h) * b * t * s),
+    ("crossing", AN_INT, lambda d, d_ff: np.int64(2 * d + d_ff + 1)),
+    ("crossing", AN_INT, lambda d, d_ff: torch.tensor(2 * d + d_ff + 1)),
 ]

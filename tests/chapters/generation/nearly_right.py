@@ -22,7 +22,13 @@ def maximum_from_minus_a_milliard(query, keys, values, table, length):
     return powers @ values[table].flatten(0, 1)[:length] / powers.sum()
 
 
+def zeros_left_out(pool, table, length):
+    rows = pool[table].flatten(0, 1)
+    return rows[(rows != 0).any(1)][:length]
+
+
 NEARLY_RIGHT = [
+    ("gather-pages", "a vector of zeros", zeros_left_out),
     ("gather-pages", "Your function keeps something", places_kept_by_sizes()),
     ("paged-attention", "scores of -1e20", maximum_from_minus_a_milliard),
 ]

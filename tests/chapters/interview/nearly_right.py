@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from companion.chapters.interview.exercises.search import _speculative
 from companion.chapters.interview.exercises.task_gpt_2_loss import _loss
 from companion.chapters.interview.exercises.task_lora_1_layer import _layer
 
@@ -110,7 +112,63 @@ def clipped_by_a_quotient(batches, weights, n_heads, padding, optimizer, max_nor
     return total
 
 
+def zero_rows_hidden(query, key, value, lengths, rows):
+    hidden = (torch.arange(rows.shape[1]) >= lengths[:, None]) | (rows == 0).all(-1)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    weights = scores.masked_fill(hidden[:, None, None], -torch.inf).softmax(-1).nan_to_num(0.0)
+    return (weights @ value).transpose(1, 2).flatten(2)
+
+
+def cross_without_zero_rows(x, memory, lengths, w_q, w_k, w_v, w_o, n_heads):
+    parts = (cut(y, n_heads) for y in (x @ w_q, memory @ w_k, memory @ w_v))
+    return zero_rows_hidden(*parts, lengths, memory) @ w_o
+
+
+def heads_without_zero_rows(x, lengths, w_q, w_k, w_v, n_heads):
+    return zero_rows_hidden(*(cut(x @ w, n_heads) for w in (w_q, w_k, w_v)), lengths, x)
+
+
+def block_without_zero_rows(x, lengths, gains, w_qkv, w_o, w_1, w_2, n_heads):
+    normed = F.layer_norm(x, x.shape[-1:], gains[0])
+    x = x + zero_rows_hidden(*(cut(normed @ w, n_heads) for w in w_qkv), lengths, x) @ w_o
+    return x + (F.layer_norm(x, x.shape[-1:], gains[1]) @ w_1).relu() @ w_2
+
+
+def power_after_the_softmax(scores, temperature, k):
+    p = scores.softmax(-1)
+    places = scores.sort(dim=-1, descending=True, stable=True).indices[..., :k]
+    kept = torch.zeros_like(p).scatter(-1, places, p.gather(-1, places) ** (1 / temperature))
+    return kept / kept.sum(-1, keepdim=True)
+
+
+def large_losses_clamped(losses, real, n_bytes):
+    kept = losses.clamp(max=100)[real]
+    return kept.mean().exp(), kept.sum() / n_bytes / torch.tensor(2.0, dtype=losses.dtype).log()
+
+
+def bytes_of(whole, back=lambda x: x):
+    def memory(frozen, trained, mixed):
+        frozen, trained = whole(frozen), whole(trained)
+        sizes = (2, 2, 12) if mixed else (4, 4, 8)
+        return tuple(back(x) for x in (sizes[0] * (frozen + trained), sizes[1] * trained, sizes[2] * trained))
+
+    return memory
+
+
+def accepted_by_numpy(draft, target, tokens, u):
+    n, distribution = _speculative(draft, target, tokens, u)
+    return np.int64(n), distribution
+
+
 NEARLY_RIGHT = [
+    ("cross-attention", "a real row of zeros", cross_without_zero_rows),
+    ("debug-heads", "a real token of zeros", heads_without_zero_rows),
+    ("encoder-block", "a real token of zeros", block_without_zero_rows),
+    ("temperature-top-k", "a temperature of 100", power_after_the_softmax),
+    ("perplexity", "a real loss of 150", large_losses_clamped),
+    ("training-memory", "more than 64 bits can count", bytes_of(torch.tensor, int)),
+    ("training-memory", "an int of Python is expected", bytes_of(torch.tensor)),
+    ("speculative-step", "a number of NumPy; an int is asked for", accepted_by_numpy),
     ("cross-attention", "Your function keeps something", padding_kept_by_sizes()),
     ("cross-attention", "a huge pad", cross_less_a_milliard),
     ("debug-heads", "a huge pad", heads_less_a_milliard),

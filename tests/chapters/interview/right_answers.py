@@ -269,6 +269,18 @@ def encode_by_rank(word, merges):
     return pieces
 
 
+def encode_in_one_pass(word, merges):
+    """No two pairs join to one piece, so a join makes room for later pairs only."""
+    pieces = list(word)
+    for one, other in merges:
+        i = 0
+        while i < len(pieces) - 1:
+            if (pieces[i], pieces[i + 1]) == (one, other):
+                pieces[i : i + 2] = [one + other]
+            i += 1
+    return pieces
+
+
 def encode_by_recursion(word, merges, pieces=None):
     pieces = list(word) if pieces is None else pieces
     ranks = [merges.index(p) if p in merges else len(merges) for p in itertools.pairwise(pieces)]
@@ -380,7 +392,7 @@ ALTERNATIVES = {
         lambda q, k, v: linear_attention(q, k, v, causal=True, chunk=8),
     ],
     "bpe-merge": [merge_by_counter, merge_by_text],
-    "bpe-encode": [encode_by_rank, encode_by_recursion],
+    "bpe-encode": [encode_by_rank, encode_by_recursion, encode_in_one_pass],
     "perplexity": [
         lambda x, real, n: (
             torch.exp((x := x.where(real, 0.0)).sum() / real.sum()),

@@ -100,6 +100,7 @@ def _pool_cases() -> list[Case]:
         Case(batch(2, 1, t=7, d=1, dtype=F64), "one feature, much padding"),
         Case(batch(3, 1, 2, t=3, d=5, dtype=F32), "as many sentences as positions"),
         Case(batch(2, 4, t=4, d=2, dtype=F64, scale=1e3), "large numbers, as many features as sentences"),
+        Case((torch.tensor([[[0.0], [2.0], [7.0]]], dtype=F32), torch.tensor([2])), "a real position of zeros"),
         Case((torch.tensor([[[1.0], [3.0], [1e30]]], dtype=F32), torch.tensor([2])), "a pad of 1e30, float32"),
     ]
 
@@ -113,7 +114,8 @@ POOL_MEAN = Exercise(
     minutes=10,
     reference=_pool,
     cases=_pool_cases,
-    tested="no padding, one word, as many sentences as positions, a huge number in the padding, float32 and float64",
+    tested="no padding, one word, as many sentences as positions, zeros at a real position, a huge number "
+    "in the padding, float32 and float64",
     hints=(
         "A mean is a sum and a count. Which positions belong into the sum of each sentence, and what is the count "
         "of each?",

@@ -30,7 +30,8 @@ def _padded_cases() -> list[Case]:
         w_q, w_k = (draw.normal(7, 5, dtype=dtype, scale=scale) for _ in range(2))
         return x, torch.tensor(lengths), w_q, w_k, draw.normal(7, 11, dtype=dtype)
 
-    one = torch.ones(1, 1)
+    one, with_zeros = torch.ones(1, 1), batch(2, 4, t=5, dtype=F64)
+    with_zeros[0][:, 0] = 0.0
     return [
         Case(batch(3, 1, t=3, dtype=F64), "two sentences, one of them padded"),
         Case(batch(1, t=1, dtype=F32), "one token"),
@@ -39,6 +40,7 @@ def _padded_cases() -> list[Case]:
         Case(batch(1, 2, 3, t=3, dtype=F64), "as many sentences as tokens"),
         Case(batch(2, 5, t=11, dtype=F32, junk=1e3), "large numbers in the padding"),
         Case(batch(5, 2, 3, t=5, dtype=F64, scale=1e3), "scores near a million"),
+        Case(with_zeros, "a real token of zeros"),
         Case((torch.tensor([[[1.0], [1e10]]]), torch.tensor([1]), one, one, one), "a pad of 1e10"),
         Case((torch.tensor([[[1e10], [-1e10]]]), torch.tensor([1]), one, -one, one), "a score of -1e20 before a pad"),
     ]

@@ -14,6 +14,7 @@ LAYER_FLOPS = Exercise(
     level=1,
     place=1,
     minutes=15,
+    same_dtype=True,
     reference=_layer_flops,
     cases=lambda: [
         Case((3, 2, 8), "the example"),
@@ -24,8 +25,9 @@ LAYER_FLOPS = Exercise(
         Case((50, 512, 2048), "the base model"),
         Case((100_000, 128, 512), "a long text"),
         Case((2**27 + 1, 3, 11), "more than a float holds to the unit"),
+        Case((2**23 + 1, 2**21 + 1, 2**22 + 1), "more than 64 bits hold"),
     ],
-    tested="one position, sizes that all differ, the base model, a long text, numbers beyond 2^53",
+    tested="one position, sizes that all differ, the base model, a long text, numbers beyond 2^53 and 2^63",
     returns=("projections", "pairs", "feed-forward"),
     hints=(
         "Write down the shape of every product in the layer. There are four projections, two products for the pairs, "
@@ -77,6 +79,7 @@ CROSSING = Exercise(
     level=1,
     place=2,
     minutes=10,
+    same_dtype=True,
     reference=_crossing,
     cases=lambda: [
         Case((4, 16), "the example"),
@@ -135,6 +138,7 @@ CACHE_BYTES = Exercise(
     level=1,
     place=3,
     minutes=10,
+    same_dtype=True,
     reference=_cache_bytes,
     cases=lambda: [
         Case((2, 4, 2, 8, 1, 3, 2), "the example"),
@@ -145,8 +149,9 @@ CACHE_BYTES = Exercise(
         Case((80, 64, 8, 8192, 16, 4096, 2), "grouped heads, 16 texts"),
         Case((4, 8, 1, 64, 2, 100, 2), "a single key-value head"),
         Case((61, 7, 3, 49, 3, 10**15 + 1, 1), "more than a float holds to the unit"),
+        Case((61, 7, 3, 49, 3, 10**17 + 1, 1), "more than 64 bits hold"),
     ],
-    tested="numbers beyond 2^53, grouped heads, a single key-value head, several texts, sizes that all differ",
+    tested="numbers beyond 2^53 and 2^63, grouped heads, a single key-value head, several texts, sizes that all differ",
     hints=(
         "What does a layer have to remember of a position that has been read, so that later positions can look at it?",
         "Two vectors for each position, in each layer, for each text. How wide is each of them when heads are shared?",

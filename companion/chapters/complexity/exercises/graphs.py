@@ -1,6 +1,7 @@
 """Exercises on the graph of a layer and on joining parts of a softmax: ``layers-needed`` and ``merge-softmax``."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -45,6 +46,10 @@ def _graph_cases() -> list[Case]:
     diamonds = torch.zeros(25, 25, dtype=torch.bool)  # 0 to 1 and 2, both to 3, and so on: 256 ways to the end
     for top in range(0, 24, 3):
         diamonds[[top + 1, top + 2], top] = diamonds[top + 3, [top + 1, top + 2]] = True
+    rows = [torch.tensor([0]), *torch.arange(1, 129).view(32, 4), torch.tensor([129])]
+    fans = torch.zeros(130, 130, dtype=torch.bool)  # each of four is read by the next four: 2^64 ways to the end
+    for below, above in pairwise(rows):
+        fans[above[:, None], below] = True
     return [
         Case((_band(3, 1), [(0, 2), (2, 0), (1, 1)]), "the example"),
         Case((torch.ones(4, 4, dtype=torch.bool), [(0, 3), (3, 0), (2, 2)]), "attention without a mask"),
@@ -55,6 +60,7 @@ def _graph_cases() -> list[Case]:
         Case((lonely, [(0, 0), (0, 1)]), "positions that read themselves only"),
         Case((chain, [(0, 11), (1, 10), (11, 0)]), "a long chain"),
         Case((diamonds, [(0, 24), (3, 22), (1, 2)]), "many ways of one length"),
+        Case((fans, [(0, 129), (129, 0), (1, 128)]), "2^64 ways of one length"),
     ]
 
 

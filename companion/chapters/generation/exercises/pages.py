@@ -27,6 +27,7 @@ def _gather_cases() -> list[Case]:
         Case((draw.normal(5, 3, 2, dtype=F32), [4, 2], 6), "full pages"),
         Case((draw.normal(6, 5, 4, dtype=F64), [3, 0, 5, 2], 16), "one position on the last page"),
         Case((draw.normal(6, 2, 3, dtype=F64, scale=1e3), [5, 4, 1], 5), "large numbers"),
+        Case((torch.tensor([[[9.0], [8.0]], [[0.0], [5.0]]]), [1, 0], 3), "a vector of zeros"),
     ]
 
 
@@ -39,7 +40,8 @@ GATHER_PAGES = Exercise(
     minutes=10,
     reference=_gather_pages,
     cases=_gather_cases,
-    tested="one page, pages in any order and ascending, full and nearly empty last pages, large numbers, both dtypes",
+    tested="one page, pages in any order and ascending, full and nearly empty last pages, large numbers, a "
+    "vector of zeros, both dtypes",
     hints=(
         "Take one position of the sequence. Which entry of the table do you need for it, and which row of that page?",
         "Whole division by the size of a page gives the entry, and the remainder gives the row.",

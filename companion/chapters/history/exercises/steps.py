@@ -94,6 +94,7 @@ def _padded_cases() -> list[Case]:
         Case((draw.normal(3, 4, 2, scale=1e3), torch.tensor([3, 1, 4])), "numbers near a thousand"),
         Case((draw.normal(2, 3, 2, dtype=F32), torch.tensor([0, 3])), "no real token"),
         Case((draw.normal(2, 3, 3), torch.tensor([2, 3])), "as many positions as features"),
+        Case((torch.tensor([[[0.0, 0.0], [5.0, 6.0], [7.0, 8.0]]], dtype=F32), torch.tensor([2])), "a token of zeros"),
     ]
 
 
@@ -105,8 +106,8 @@ REVERSE_PADDED = Exercise(
     place=4,
     reference=_reverse_padded,
     cases=_padded_cases,
-    tested="no and one real token, one full row, padding in every row, no padding, as many positions as features, both "
-    "dtypes",
+    tested="no and one real token, one full row, padding in every row, no padding, as many positions as features, a "
+    "token of zeros, both dtypes",
     hints=(
         "Look at the example: which rows change places, and which stays?",
         "Each sequence of the batch has its own number of real tokens. Only these are turned round.",

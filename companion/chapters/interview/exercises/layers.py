@@ -137,6 +137,7 @@ def _cross_cases() -> list[Case]:
         Case(pair([4, 2, 7], 5, 7, 3, 3, F64)),
         Case(pair([2, 3], 3, 5, 3, 2, F64, 1e3), "large numbers in the source"),
         Case((x, memory, torch.tensor([2]), *[100.0 * one] * 2, one, one, 1), "a large score at a hidden key"),
+        Case((x, torch.tensor([[[0.0], [2.0]]]), torch.tensor([2]), 0 * one, one, one, one, 1), "a real row of zeros"),
         Case(
             (x, 1e20 * torch.tensor([[[-1.0], [1.0]]]), torch.tensor([1]), one, one, 1e-20 * one, one, 1), "a huge pad"
         ),
@@ -153,7 +154,8 @@ CROSS_ATTENTION = Exercise(
     topic="architecture",
     reference=_cross_attention,
     cases=_cross_cases,
-    tested="padding or none, more queries than keys, as many sentences as heads, large scores, a huge pad, both dtypes",
+    tested="padding or none, more queries than keys, as many sentences as heads, large scores, a real row of zeros, "
+    "a huge pad, both dtypes",
     hints=(
         "Two sequences meet: one asks, the other is asked. Which of the three products uses which, and which of the "
         "two lengths does each axis of the scores have?",

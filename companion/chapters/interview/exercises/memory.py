@@ -23,6 +23,8 @@ def _memory_cases() -> list[Case]:
         Case((5, 0, False), "nothing trained"),
         Case((124_000_000, 1_000_000, False)),
         Case((2**53 + 1, 2, True), "more than a float can count"),
+        Case((2**62 + 1, 2**62 + 3, True), "more than 64 bits can count"),
+        Case((2**62 + 1, 2**62 + 3, False), "float32, more than 64 bits can count"),
     ]
 
 
@@ -34,9 +36,10 @@ TRAINING_MEMORY = Exercise(
     place=20,
     minutes=10,
     topic="complexity",
+    same_dtype=True,
     reference=_training_memory,
     cases=_memory_cases,
-    tested="float32 and mixed precision, nothing frozen, most of it and all, numbers beyond 2**53",
+    tested="float32 and mixed precision, nothing frozen, most of it and all, numbers beyond 2**53 and 2**63",
     returns=("weights", "gradients", "optimiser"),
     hints=(
         "Go through the three groups one after the other. Which of them does a frozen parameter belong to?",

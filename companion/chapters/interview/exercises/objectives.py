@@ -41,6 +41,7 @@ def _perplexity_cases() -> list[Case]:
         Case((torch.tensor([[1e3, 1.0]], dtype=F64), torch.tensor([[False, True]]), 12), "padding in front"),
         Case((torch.tensor([[1.0, 9.0, 2.0]]), torch.tensor([[True, False, True]]), 12), "a gap"),
         Case((torch.tensor([[1.0, torch.inf]]), torch.tensor([[True, False]]), 2), "an infinite loss in the padding"),
+        Case((torch.tensor([[150.0, 0.0]], dtype=F64), torch.ones(1, 2, dtype=bool), 7), "a real loss of 150"),
     ]
 
 
@@ -55,8 +56,8 @@ PERPLEXITY = Exercise(
     same_dtype=True,
     reference=_perplexity,
     cases=_perplexity_cases,
-    tested="one token, rows of several lengths, padding in front and inside, large and infinite losses in it, both "
-    "dtypes",
+    tested="one token, rows of several lengths, padding in front and inside, large and infinite losses in it, a "
+    "large loss of a real token, both dtypes",
     returns=("perplexity", "bits_per_byte"),
     hints=(
         "Both measures begin with the losses of the real tokens only. One needs their mean, the other their sum: "

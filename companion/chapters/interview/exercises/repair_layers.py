@@ -157,6 +157,7 @@ def _head_cases() -> list[Case]:
         Case(batch([2, 2], 4, 3, 2, F64), "padding alike in both sentences"),
         Case(batch([3, 5], 5, 3, 2, F64, 1e3), "large values"),
         Case(far, "scores far below 0"),
+        Case((torch.tensor([[[0.0], [2.0]]]), torch.tensor([2]), one, one, one, 1), "a real token of zeros"),
         Case((torch.tensor([[[1e10], [-1e10]]]), *far[1:]), "a huge pad"),
     ]
 

@@ -184,8 +184,9 @@ def _speculative_trial(
 ) -> tuple[object, object]:
     """Call the answer once, and see that it counts in whole numbers of Python."""
     n, distribution = several(answer(draft, target, tokens, u), "accepted", "distribution")
-    if isinstance(n, Tensor):
-        raise Refusal("Your first result is a tensor; an int is asked for. `int(...)` or `.item()` makes one.")
+    if isinstance(n, Tensor) or hasattr(n, "item"):
+        kind = "a tensor" if isinstance(n, Tensor) else "a number of NumPy"
+        raise Refusal(f"Your first result is {kind}; an int is asked for. `int(...)` or `.item()` makes one.")
     return n, distribution
 
 

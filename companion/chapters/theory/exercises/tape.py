@@ -59,6 +59,7 @@ READ_TAPE = Exercise(
     level=2,
     place=1,
     minutes=20,
+    same_dtype=True,
     reference=_read_tape,
     cases=_cases,
     tested="one step, cells visited once and often, moves of 0, a written 0, both dtypes, large numbers",

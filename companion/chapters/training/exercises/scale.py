@@ -175,7 +175,8 @@ SCALED_GRADIENT = Exercise(
         Mistake(
             "never-grown",
             Edit("scale * 2, 0", "scale, good"),
-            "The scale never grows again. After enough good steps it is doubled.",
+            "The scale does not grow where it should: it is doubled as soon as the count, with this step, reaches the "
+            "patience.",
         ),
     ),
 )
