@@ -61,15 +61,8 @@ def zeros_not_counted(x, lengths):
     return kept.sum(1) / (kept != 0).any(-1).sum(1, keepdim=True).clamp(min=1)
 
 
-def parameters_in_64_bits(vocab, d_model, n_layers, d_ff):
-    d, layers = torch.tensor(d_model), torch.tensor(n_layers)
-    attention, network = 4 * d * d + 4 * d, 2 * d * d_ff + d_ff + d
-    return int(vocab * d + layers * (3 * attention + 2 * network + 10 * d))
-
-
 NEARLY_RIGHT = [
     ("pool-mean", "a real position of zeros", zeros_not_counted),
-    ("count-parameters", "more than 64 bits hold", parameters_in_64_bits),
     ("pool-mean", "a pad of 1e30, float32", all_less_masked),
     ("count-parameters", "more than a float holds to the unit", parameters_by_floats),
     ("decoder-layer", "a low score that is not hidden", causal_by_minus_10000),

@@ -42,6 +42,15 @@ def writing_by_a_half(n_layers, d, prompt, tokens, cached):
     return n_layers * sum(24 * d * d * t + 4 * d * t * t for t in range(prompt, prompt + tokens))
 
 
+def writing_by_a_quotient(n_layers, d, prompt, tokens, cached):
+    """With one summand that is a float on its way."""
+    n = tokens - 1
+    if cached:
+        alike = 24 * d * d * (prompt + n) + 4 * d * (prompt**2 + n * prompt)
+        return n_layers * alike + int(n_layers * 4 * d * n * (n + 1) / 2)
+    return n_layers * sum(24 * d * d * t + 4 * d * t * t for t in range(prompt, prompt + tokens))
+
+
 def writing_by_a_float_without_a_cache(n_layers, d, prompt, tokens, cached):
     if cached:
         return n_layers * sum(24 * d * d * t + 4 * d * t * k for t, k in writing_passes(prompt, tokens))
@@ -97,6 +106,7 @@ NEARLY_RIGHT = [
     ("layers-needed", "many ways of one length", ways_counted_in_a_byte),
     ("layers-needed", "2^64 ways of one length", ways_counted_in_64_bits),
     ("writing-flops", "a wide model with a cache", writing_by_a_half),
+    ("writing-flops", BITS, writing_by_a_quotient),
     ("writing-flops", UNITS, writing_by_a_float_without_a_cache),
     ("writing-flops", BITS, writing_in_64_bits),
     ("layer-flops", BITS, layer_in_64_bits),

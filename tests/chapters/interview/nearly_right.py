@@ -7,7 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from companion.chapters.interview.exercises.repair_training import _steps
 from companion.chapters.interview.exercises.search import _speculative
+from companion.chapters.interview.exercises.task_attention_2_masks import _causal_layer
+from companion.chapters.interview.exercises.task_attention_3_cache import _cached
+from companion.chapters.interview.exercises.task_attention_4_groups import _grouped
 from companion.chapters.interview.exercises.task_gpt_2_loss import _loss
 from companion.chapters.interview.exercises.task_lora_1_layer import _layer
 
@@ -160,7 +164,23 @@ def accepted_by_numpy(draft, target, tokens, u):
     return np.int64(n), distribution
 
 
+def layer_without_zero_tokens(x, w_q, w_k, w_v, w_o, n_heads, real):
+    return _causal_layer(x, w_q, w_k, w_v, w_o, n_heads, real & (x != 0).any(-1))
+
+
+def cache_without_zero_tokens(x, w_q, w_k, w_v, w_o, n_heads, real, cache):
+    return _cached(x, w_q, w_k, w_v, w_o, n_heads, real & (x != 0).any(-1), cache)
+
+
+def groups_without_zero_tokens(x, w_q, w_k, w_v, w_o, n_heads, n_kv_heads, real, cache):
+    return _grouped(x, w_q, w_k, w_v, w_o, n_heads, n_kv_heads, real & (x != 0).any(-1), cache)
+
+
 NEARLY_RIGHT = [
+    ("grow-masks", "a real token of zeros", layer_without_zero_tokens),
+    ("grow-cache", "a real token of zeros", cache_without_zero_tokens),
+    ("grow-groups", "a real token of zeros", groups_without_zero_tokens),
+    ("debug-training-step", "a real target of 0", lambda w, x, y, real, *rest: _steps(w, x, y, real & (y != 0), *rest)),
     ("cross-attention", "a real row of zeros", cross_without_zero_rows),
     ("debug-heads", "a real token of zeros", heads_without_zero_rows),
     ("encoder-block", "a real token of zeros", block_without_zero_rows),

@@ -113,7 +113,7 @@ WRITING_FLOPS = Exercise(
         Case((80, 1601, 200_003, 101, False), "more than a float holds to the unit"),
         Case((80, 1601, 200_003, 101, True), "more than a float holds to the unit"),
         Case((1, 10**8 + 1, 1, 2, True), "a wide model with a cache"),
-        Case((61, 10**9 + 1, 5, 4, True), "more than 64 bits hold, with a cache"),
+        Case((61, 2**53 + 1, 5, 4, True), "more than 64 bits hold, with a cache"),
         Case((61, 10**9 + 1, 5, 4, False), "more than 64 bits hold, without a cache"),
     ],
     tested="with and without a cache, a single token, a prompt of one token, numbers beyond 2^53 and 2^63",

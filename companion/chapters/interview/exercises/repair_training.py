@@ -164,6 +164,7 @@ def _step_cases() -> list[Case]:
         Case(data(5, 4, 3, 0.3, F64)),
         Case(data(6, 5, 4, 2.0, F64, 1e3), "large targets"),
         Case((by_hand[0], x, torch.tensor([[0.0, 3.0]]), torch.tensor([[False, True]]), 0.5, 2.0), "padding in front"),
+        Case((by_hand[0], x, torch.tensor([[0.0, 3.0]]), torch.tensor([[True, True]]), 0.5, 2.0), "a real target of 0"),
         Case((by_hand[0], x, torch.tensor([[1.0, 3.0]]), by_hand[3], 0.5, 2.0), "a gradient of 0"),
     ]
 

@@ -62,6 +62,7 @@ def _layer_cases() -> list[Case]:
         Case(layer(5, 3, 2, F32, _padded(4, 3, 2, t=4, left=True)), "as many heads as sentences"),
         Case(layer(6, 2, 4, F64, torch.tensor([[True, False, True, True], [False, True, False, True]])), "gaps"),
         Case(layer(5, 2, 3, F64, _padded(6, 4, t=6), 1e4), "large weights"),
+        Case((torch.tensor([[[0.0], [2.0], [4.0]]]), 0 * one, *[one] * 3, 1, _padded(3, t=3)), "a real token of zeros"),
         Case(far, "scores far below 0"),
     ]
 
@@ -78,7 +79,7 @@ MASKS = Exercise(
     cases=_layer_cases,
     trial=_layer_trial,
     returns=("output", *(f"gradient for {name}" for name in ("x", "w_q", "w_k", "w_v", "w_o"))),
-    tested="outputs at real positions, gradients; padding on either side, none, gaps, scores far below 0, both dtypes",
+    tested="outputs, gradients; padding on either side, none, gaps, real zeros, low scores, both dtypes",
     hints=(
         "There are two reasons why a query may not look at a key: the key is later, or it is padding. Make one mask of "
         "each, with the shapes beside it, and join them.",

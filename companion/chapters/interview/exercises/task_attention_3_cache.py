@@ -125,6 +125,7 @@ def _cached_cases() -> list[Case]:
         Case(layer(5, 2, 3, F64, _padded(5, 5, t=5), 2, 1, 2, scale=1e4), "large weights"),
         Case(layer(32, 2, 16, F32, _padded(LONG, t=LONG), *[1] * LONG), "work is counted"),
         Case((*by_hand[:6], torch.tensor([[True, False, True]]), (1, 1, 1)), "a gap"),
+        Case((torch.tensor([[[0.0], [4.0], [9.0]]]), *by_hand[1:]), "a real token of zeros"),
         Case((far, one, -one, one, one, 1, _padded(1, t=2, left=True), (1, 1)), "scores far below 0"),
     ]
 

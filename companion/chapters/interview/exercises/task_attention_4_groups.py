@@ -95,6 +95,7 @@ def _grouped_cases() -> list[Case]:
         Case(layer(6, 8, 2, 2, F64, _padded(7, 7, t=7), 3, 2, 2), "groups of four"),
         Case(layer(5, 6, 2, 3, F64, _padded(5, 5, t=5), 2, 3, scale=1e4), "large weights"),
         Case(layer(4, 4, 2, 2, F64, torch.tensor([[True, False, True, True]]), 1, 1, 2), "a gap"),
+        Case((torch.tensor([[[0.0], [2.0]]]), *[one] * 4, 1, 1, _padded(2, t=2), (1, 1)), "a real token of zeros"),
         Case(far, "scores far below 0"),
     ]
 

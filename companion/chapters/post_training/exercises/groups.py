@@ -45,6 +45,8 @@ def _cases() -> list[Case]:
     log_p, old, rewards, said, clip = drawn(1, 2, 3, torch.tensor([[1, 0]]), dtype="float32")
     said = torch.tensor([True, True, False]).expand_as(said).clone()
     impossible = log_p, old.masked_fill(~said, -torch.inf), rewards, said, clip
+    sure = log_p.clone()
+    sure[..., 0] = 0.0
     return [
         Case(drawn(1, 2, 3, torch.tensor([[1, 0]])), "one prompt, two answers"),
         Case(drawn(2, 4, 5, torch.ones(2, 4)), "all answers right"),
@@ -58,6 +60,7 @@ def _cases() -> list[Case]:
             (*gaps[:3], torch.tensor([0, 1, 0, 1, 1]).bool().expand_as(gaps[3]).clone(), gaps[4]), "answers with gaps"
         ),
         Case(impossible, "padding that was impossible"),
+        Case((sure, old, rewards, said, clip), "tokens that the policy is sure of"),
     ]
 
 
