@@ -19,7 +19,7 @@ from companion.practice.compare import FLOAT32_GUESS, TOLERANCE, difference, not
 from companion.practice.decoys import call_between, kept
 from companion.practice.definition import Case, Exercise, Mistake
 from companion.practice.forbidden import CallWatcher
-from companion.practice.outcome import NotAnswered, Outcome, WrongAnswer
+from companion.practice.outcome import OVERWRITTEN, WRONG_AGAIN, NotAnswered, Outcome, WrongAnswer
 from companion.practice.sight import Sight
 from companion.practice.trial import Changed, Refusal, Unanswered, same
 from companion.practice.unchanged import is_unchanged
@@ -118,11 +118,7 @@ def _check_calls_are_apart(
     """Run the first case once more, after all others, and see that no call changed what an earlier one returned."""
     __tracebackhide__ = True
     if _problem(exercise, _run(exercise, function, cases[0]), wants[0]) is not None:
-        text = (
-            "This case was right at first. Run once more, after the others, it was not: your function keeps something "
-            "from one call to the next. Let each call depend on its arguments alone."
-        )
-        raise WrongAnswer(_told(exercise, cases, 1, _wrap(text)), exercise.name, 1)
+        raise WrongAnswer(_told(exercise, cases, 1, _wrap(WRONG_AGAIN)), exercise.name, 1)
     for number, pair in enumerate(zip(mine, wants, strict=True), start=1):
         _check_result_stays(exercise, cases, number, *pair)
 
@@ -131,11 +127,7 @@ def _check_result_stays(exercise: Exercise, cases: Sequence[Case], number: int, 
     """See that a result that was right is still so, after the function was called with something else."""
     __tracebackhide__ = True
     if _problem(exercise, outcome, want) is not None:
-        text = (
-            "Your result was right, and a later call changed it: your function hands out memory into which it "
-            "writes again. Make a new tensor in each call."
-        )
-        raise WrongAnswer(_told(exercise, cases, number, _wrap(text)), exercise.name, number)
+        raise WrongAnswer(_told(exercise, cases, number, _wrap(OVERWRITTEN)), exercise.name, number)
 
 
 def cost_summary(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:

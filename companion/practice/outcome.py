@@ -4,6 +4,15 @@ from dataclasses import dataclass
 
 from companion.practice.budget import NO_COST, Cost
 
+WRONG_AGAIN = (
+    "This case was right at first. Run once more, after the others, it was not: your function keeps something from one "
+    "call to the next. Let each call depend on its arguments alone."
+)
+OVERWRITTEN = (
+    "Your result was right, and a later call changed it: your function hands out memory into which it writes again. "
+    "Make a new tensor in each call."
+)
+
 
 class WrongAnswer(AssertionError):
     """An answer that fails a case.

@@ -213,7 +213,6 @@ def _batch_cases() -> list[Case]:
 
     by_hand = torch.tensor([[[1.0], [5.0]], [[3.0], [7.0]]]), torch.tensor([[[True, True]], [[True, False]]]), 4 / 3
     anywhere = torch.tensor([[[False, True]], [[True, False]]])
-    whole = torch.ones(2, 1, 4, dtype=torch.bool)
     apart = torch.tensor([[[1.0]], [[3.0]]]), torch.ones(2, 1, 1, dtype=torch.bool), 1.0
     return [
         Case(by_hand, "the example"),
@@ -229,7 +228,7 @@ def _batch_cases() -> list[Case]:
         Case(given([3, 0], 3, 2, F32), "a sentence of padding only"),
         Case(apart, "one position each"),
         Case(_moved(1e5, *given([3, 4], 4, 2, F64, scale=0.2)), "means far from 0"),
-        Case((draw.normal(2, 4, 3).index_fill(1, torch.tensor(0), 0.0), whole, 1.0), "real rows of 0"),
+        Case((draw.normal(2, 4, 3).tril(-1), torch.ones(2, 1, 4) > 0, 1.0), "real rows of 0"),
     ]
 
 
