@@ -14,12 +14,13 @@ SHOWN = """() => [...document.querySelectorAll(".bd-article .cell .cell_input")]
 
 
 @pytest.fixture
-def open_page(page, server):
+def open_page(page, server, settle):
     """``open_page(name)`` opens a page of the chapter on attention; in the end nothing is kept."""
 
     def go(name, ready=SWITCH):
         page.goto(f"{server}/book/attention/{name}.html")
         page.wait_for_selector(ready)
+        settle(page)
         return page
 
     yield go
@@ -69,7 +70,8 @@ def test_paper_shows_at_once_what_a_fold_holds(open_page):
     faint = page.evaluate(
         f"""() => {{
           dispatchEvent(new Event("beforeprint"));
-          return [...document.querySelectorAll("{CELLS}")].filter((cell) => getComputedStyle(cell).opacity !== "1").length;
+          const cells = [...document.querySelectorAll("{CELLS}")];
+          return cells.filter((cell) => getComputedStyle(cell).opacity !== "1").length;
         }}"""
     )
     assert faint == 0

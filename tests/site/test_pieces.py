@@ -38,9 +38,7 @@ def in_pieces(site):
                 time.sleep(PAUSE)
                 self.wfile.write(data[position:])
 
-        server = http.server.ThreadingHTTPServer(
-            ("127.0.0.1", 0), functools.partial(Handler, directory=str(site))
-        )
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(site)))
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         running.append(server)
@@ -53,7 +51,9 @@ def in_pieces(site):
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-@pytest.mark.parametrize("before", ['<p class="lead">', '<p class="for-whom">', '<div class="front ', '<div class="book-map'])
+@pytest.mark.parametrize(
+    "before", ['<p class="lead">', '<p class="for-whom">', '<div class="front ', '<div class="book-map']
+)
 def test_the_front_page_does_not_move_when_its_next_piece_arrives(browser, in_pieces, site, width, before):
     name = "book/index.html"
     found = re.search(re.escape(before).encode(), (site / name).read_bytes())

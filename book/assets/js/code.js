@@ -21,7 +21,9 @@
       ["collapsed", "Show the code"],
       ["expanded", "Hide the code"],
     ])
-      summary.append(Object.assign(document.createElement("p"), { className: `${name} admonition-title`, textContent: words }));
+      summary.append(
+        Object.assign(document.createElement("p"), { className: `${name} admonition-title`, textContent: words }),
+      );
     fold.append(summary);
     input.before(fold);
     fold.append(input);
