@@ -50,7 +50,19 @@
 
   button.addEventListener("click", () => {
     store.write(SECTION, { state: kept() === "folded" ? "open" : "folded" });
-    show(); // the browser keeps what is looked at in its place
+    // What is looked at stays in its place. The browser's own way loses it, because code moves into folds.
+    const seen = [...document.querySelectorAll(".bd-article section > *")].find(
+      (node) => node.getBoundingClientRect().bottom > 64 && !node.querySelector("section, .cell_input"),
+    );
+    const place = () => seen?.getBoundingClientRect().top ?? 0;
+    const before = place();
+    const { style } = document.documentElement;
+    style.overflowAnchor = "none";
+    show();
+    requestAnimationFrame(() => {
+      scrollBy({ top: place() - before, behavior: "instant" });
+      style.overflowAnchor = "";
+    });
   });
   addEventListener("storage", show); // the switch in another tab
   show();
