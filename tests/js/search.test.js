@@ -9,27 +9,36 @@ const { searchEngine } = load(["search-engine"]);
 
 const LONG = "Nothing to see here, only words that fill the line. ".repeat(5);
 const data = {
-  kinds: ["page", "section", "term", "exercise", "source"],
+  kinds: ["page", "section", "term", "exercise", "source", "question"],
   pages: [
     ["book/masks.html", "Masks", "Attention"],
     ["book/glossary.html", "Glossary", ""],
     ["book/exercises.html", "Exercises", "Attention"],
     ["source/masks.html", "companion/masks.py", ""],
   ],
+  terms: [
+    "look-ahead mask",
+    "process reward model",
+    "Bradley-Terry, preference loss, comparisons",
+    "RoPE, rotary embedding",
+    "DPO, no reward model",
+  ],
   entries: [
-    [0, 0, "", "Masks", "", "What a query may look at, before it divides by √d_k.", ""],
-    [1, 0, "causal", "The causal mask", "look-ahead mask", `${LONG}A token sees what comes before it.`, "triangle"],
-    [1, 0, "warm", "Why a warm-up", "", "LayerNorm and repeat_interleave in one section.", ""],
-    [2, 1, "term-softmax", "softmax", "", "A function that makes weights of scores.", ""],
-    [2, 1, "term-zero", "ZeRO", "", "Shards the optimizer.", ""],
-    [2, 1, "term-zero-shot", "zero-shot", "", "Without examples.", ""],
-    [3, 2, "exr-causal", "Build a mask", "", "Causal, for a sequence.", ""],
-    [2, 1, "term-process", "process reward", "process reward model", "A reward model for steps.", ""],
-    [2, 1, "term-reward", "reward model", "Bradley-Terry, preference loss, comparisons", `${LONG}It scores.`, ""],
-    [1, 0, "short", "In short", "", "A causal mask hides what comes later.", ""],
-    [4, 3, "line-3", "causal_mask", "", "", ""],
-    [4, 3, "line-9", "mask", "", "", ""],
-    [4, 3, "line-20", "KeepTopMask", "", "", ""],
+    [0, 0, "", "Masks", [], "What a query may look at, before it divides by √d_k.", ""],
+    [1, 0, "causal", "The causal mask", [0], `${LONG}A token sees what comes before it.`, "triangle"],
+    [1, 0, "warm", "Why a warm-up", [], "LayerNorm and repeat_interleave in one section.", ""],
+    [2, 1, "term-softmax", "softmax", [], "A function that makes weights of scores.", ""],
+    [2, 1, "term-zero", "ZeRO", [], "Shards the optimizer.", ""],
+    [2, 1, "term-zero-shot", "zero-shot", [], "Without examples.", ""],
+    [3, 2, "exr-causal", "Build a mask", [0], "Causal, for a sequence.", ""],
+    [2, 1, "term-process", "process reward", [1], "A reward model for steps.", ""],
+    [2, 1, "term-reward", "reward model", [2], `${LONG}It scores.`, ""],
+    [1, 0, "turn", "Turn pairs by their position", [3], "A rotary position is an angle.", ""],
+    [5, 2, "q-loss", "Derive the loss of preferences", [4], "From the policy alone.", ""],
+    [1, 0, "short", "In short", [], "A causal mask hides what comes later.", ""],
+    [4, 3, "line-3", "causal_mask", [], "", ""],
+    [4, 3, "line-9", "mask", [], "", ""],
+    [4, 3, "line-20", "KeepTopMask", [], "", ""],
   ],
 };
 const engine = searchEngine.make(data, globalThis.MiniSearch);
@@ -48,8 +57,19 @@ test("another name finds a place, and is shown", () => {
   assert.deepEqual(engine.search("causal mask").results[0].where, ["Attention", "Masks"]);
 });
 
+test("the words of a term lead to its questions and exercises", () => {
+  assert.ok(anchors("look-ahead").includes("exr-causal"));
+  for (const query of ["dpo reward model", "why does DPO need no reward model?"])
+    assert.ok(anchors(query).slice(0, 3).includes("q-loss"), query);
+});
+
+test("RoPE and rotary are one word", () => {
+  assert.equal(anchors("rope")[0], "turn");
+  assert.deepEqual(anchors("rotary"), anchors("rope"));
+});
+
 test("a place of this very name comes before one whose other names have its words", () => {
-  assert.deepEqual(anchors("reward model"), ["term-reward", "term-process"]);
+  assert.deepEqual(anchors("reward model").slice(0, 2), ["term-reward", "term-process"]);
 });
 
 test("forms of a word are one word", () => {

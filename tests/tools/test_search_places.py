@@ -52,15 +52,34 @@ def test_words_that_most_rests_have_are_left_out() -> None:
     assert [entry[:-1] for entry in left] == [entry[:-1] for entry in entries]
 
 
-def test_other_names_are_those_of_the_terms_that_live_there() -> None:
-    rope = Term("Rotary positions", ("RoPE", "rotary"), "sec-rope", ("q-rope",), ())
-    cache = Term("KV cache", ("key-value cache",), None, ("q-cache",), ())
-    here, elsewhere = (nodes.section(ids=["here", label]) for label in ("sec-rope", "sec-other"))
-    assert (
-        search.other_names("section", here, "Turn by the position", (rope, cache)) == "Rotary positions, RoPE, rotary"
-    )
-    assert search.other_names("section", here, "RoPE, by hand", (rope, cache)) == "Rotary positions, rotary"
-    assert search.other_names("section", elsewhere, "The KV cache", (rope, cache)) == ""
-    item = nodes.definition_list_item()
-    assert search.other_names("term", item, "kv cache", (rope, cache)) == "key-value cache"
-    assert search.other_names("term", item, "cache", (rope, cache)) == ""
+ROPE = Term("Rotary positions", ("RoPE", "rotary"), "sec-rope", ("q-rope",), ("exr-pairs",))
+CACHE = Term("KV cache", ("key-value cache",), None, ("q-cache",), ())
+
+
+def test_the_terms_of_a_place_live_there_or_lead_to_it() -> None:
+    def found(kind: str, title: str, *ids: str) -> list[int]:
+        return search.terms_of(kind, nodes.section(ids=ids), title, (ROPE, CACHE))
+
+    assert found("section", "Turn by the position", "here", "sec-rope") == [0]
+    assert found("section", "The KV cache", "here", "sec-other") == []
+    assert [found("term", title) for title in ("kv cache", "KV caches", "cache")] == [[1], [1], []]
+    assert found("term", "rotary position, rope") == [0]
+    assert found("question", "Why turn?", "q-rope") == [0]
+    assert found("exercise", "Turn pairs", "exr-pairs") == [0]
+    assert found("claim", "A turn is cheap", "claim-turn") == []
+
+
+def test_a_section_with_an_interactive_figure_has_its_term() -> None:
+    term = Term(search.INTERACTIVE, ("explorer",), "sec-run", (), ())
+    figure = nodes.container("", nodes.raw("", '<div class="light-widget"></div>', format="html"))
+    inner = nodes.section("", figure, ids=["inner"])
+    outer = nodes.section("", nodes.paragraph("", "Words."), inner, ids=["outer"])
+    assert [search.terms_of("section", one, "A title", (ROPE, term)) for one in (inner, outer)] == [[1], []]
+
+
+def test_an_entry_of_the_index_of_terms_is_a_place() -> None:
+    entry = nodes.list_item("", nodes.paragraph("", "KV cache"), nodes.paragraph("", "past"), ids=["term-kv-cache"])
+    nodes.bullet_list("", entry, classes=["terms"])
+    assert search.kind_of(entry) == "term"
+    assert search.anchor("term", entry) == "term-kv-cache"
+    assert search.read("term", entry, search.Words({})) == ("KV cache", "")

@@ -14,7 +14,7 @@ const searchEngine = (() => {
   const WISHES = {
     exercise: ["exercise", "implement", "write", "code", "drill"],
     term: ["definition", "define", "meaning", "glossary"],
-    question: ["question", "interview"],
+    question: ["question", "interview", "explain", "minute"],
     formula: ["formula", "equation"],
     claim: ["claim", "myth"],
   };
@@ -24,6 +24,7 @@ const searchEngine = (() => {
   /** Ways to write the same word. */
   const SAME = new Map([
     ["√", "root"],
+    ["rope", "rotary"],
     ["sqrt", "root"],
     ["normalization", "normalisation"],
     ["quantization", "quantisation"],
@@ -36,7 +37,7 @@ const searchEngine = (() => {
     ["regularization", "regularisation"],
     ["parallelization", "parallelisation"],
   ]);
-  const FIELDS = { title: 7, names: 7, page: 1.2, text: 1, rest: 0.6 };
+  const FIELDS = { title: 7, names: 7, topics: 2, page: 1.2, text: 1, rest: 0.6 };
   /** A term that one looks up comes before what is said of it; a page before its sections only by its title. */
   const KIND = {
     page: 1.25,
@@ -134,8 +135,17 @@ const searchEngine = (() => {
    * @param {any} MiniSearch the library
    */
   function make(data, MiniSearch) {
-    const places = data.entries.map(([kind, page, anchor, title, names, text, rest], id) => ({
-      ...{ id, title, names, text, rest, kind: data.kinds[kind], chapter: data.pages[page][2] },
+    /** The words of terms, without those that a title has. */
+    const wordsOf = (numbers, title) =>
+      [...numbers]
+        .flatMap((number) => data.terms[number].split(", "))
+        .filter((word) => !title.toLowerCase().includes(word.toLowerCase()))
+        .join(", ");
+    const isLedTo = (kind) => data.kinds[kind] === "question" || data.kinds[kind] === "exercise";
+    const places = data.entries.map(([kind, page, anchor, title, terms, text, rest], id) => ({
+      ...{ id, title, text, rest, kind: data.kinds[kind], chapter: data.pages[page][2] },
+      names: isLedTo(kind) ? "" : wordsOf(terms, title),
+      topics: isLedTo(kind) ? wordsOf(terms, title) : "",
       address: data.pages[page][0] + (anchor && `#${anchor}`),
       page: data.pages[page][1],
     }));
@@ -163,7 +173,8 @@ const searchEngine = (() => {
     // "In short" is a title of many sections, and says nothing of any.
     const titles = new Map();
     for (const { title } of places) titles.set(title, (titles.get(title) ?? 0) + 1);
-    const plain = ({ title, text }) => (titles.get(title) > 8 ? 0.4 : text ? 1 : 0.6);
+    const plain = ({ title, text, kind }) =>
+      titles.get(title) > 8 ? 0.4 : text ? 1 : kind === "term" ? 0.35 : 0.6; // a term of the index alone
 
     const settings = (words) => ({
       tokenize: () => words,
@@ -173,6 +184,11 @@ const searchEngine = (() => {
       weights: { fuzzy: 0, prefix: 0.35 },
       prefix: (word) => word.length > 2 || words.length === 1 || (word.length === 2 && word === words.at(-1)),
     });
+    /** Whether the title of a place has all these words. */
+    function isOf(words, { title }) {
+      const own = new Set(tokens(title).flatMap(forms));
+      return words.every((word) => own.has(word));
+    }
     const known = new Map();
     /** Whether a word, or its beginning, stands anywhere. */
     function isKnown(word) {
@@ -258,6 +274,9 @@ const searchEngine = (() => {
       const near = ofSource.filter(({ id }) => asksSource || isTyped(places[id])).slice(0, 3);
       // Who asks for an exercise gets one or two among the first three, whatever else fits.
       const wished = strong ? ranked.filter(({ id }) => wishes.includes(places[id].kind)).slice(0, 2) : [];
+      // So does who types three words or more of a question, if what comes first lacks one of them.
+      if (words.length > 2 && ranked[0] && !isOf(words, places[ranked[0].id]))
+        wished.push(...ranked.filter(({ id }) => places[id].kind === "question" && isOf(words, places[id])).slice(0, 1));
       const ordered = [...new Set([...ranked.slice(0, 1), ...near, ...wished, ...ranked, ...ofSource])];
       const results = ordered.slice(0, MOST).map(({ id, score, terms: matched }) => {
         const place = places[id];

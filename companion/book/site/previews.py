@@ -49,7 +49,7 @@ class Previews:
             self.equations |= {(docname, name): block for name in block.get("ids", ()) if name.startswith(_EQUATION)}
         self.words = self.words or search.Words(mathjax.formulas_of(app))
         for kind, node in search.places(doctree):
-            if kind in KINDS:
+            if kind in KINDS and not search.in_index(node):
                 title, text = search.read(kind, node, self.words)
                 shown = search.shortened(text)[0]
                 self.places[docname, search.anchor(kind, node)] = title, shown

@@ -3,7 +3,9 @@
 ``_static/search-data.js`` is a classic script, since a page that was opened from a folder may fetch nothing. It holds
 
 * ``pages``: address, title and chapter of each page,
-* ``entries``: kind, number of the page, anchor, title, other names, text, and the words of what the text leaves out.
+* ``terms``: the words of each term of ``terms.yml``,
+* ``entries``: kind, number of the page, anchor, title, the numbers of its terms, text, and the words of what the text
+  leaves out. For a question and an exercise its terms are those that lead to it, for others those that it is called.
 
 A page loads it, with MiniSearch, when a reader opens the search. ``search-engine.js`` ranks, ``search.js`` shows.
 Formulas are written in Unicode, ``√d_k``, from the MathML that MathJax made of them.
@@ -29,13 +31,14 @@ from companion.book.terms import TERMS, terms
 from companion.book.topics import TOPICS
 
 DATA = "search-data.js"
+INTERACTIVE = "Interactive figure"  # the term of terms.yml that every section with an explorer gets
 LONGEST = 220  # characters of a text that are kept as they are; of the rest, each word once
 COMMON = 0.015  # of all places: a word of the rest that stands in the rest of more than these tells nothing
 KINDS = ("page", "section", "term", "question", "exercise", "claim", "formula", "source")
 _OWN_PLACE = {"claim-": "claim", "exr-": "exercise"}
 # What stands elsewhere in the book, or is no text: lists of links, outputs of cells, and what only scripts read.
 _LEFT_OUT = {
-    "cell_output", "toctree-wrapper", "chapter-pages", "claims-table", "ledger-entry", "ledger-counts",
+    "cell_output", "toctree-wrapper", "chapter-pages", "claims-table", "ledger-entry", "ledger-counts", "term-more",
     "question-index", "question-entry", "quiz-topic", "quiz-item", "mock-lists", "coding-lists", "study-plan",
     "progress-table", "question-evidence", "formula-link", "headerlink",
 }  # fmt: skip
@@ -92,8 +95,17 @@ def kind_of(node: nodes.Node) -> str:
         return "question"
     if isinstance(node, nodes.list_item) and "formula" in classes:
         return "formula"
-    in_glossary = isinstance(node.parent, nodes.definition_list) and "glossary" in node.parent.get("classes", [])
-    return "term" if in_glossary and isinstance(node, nodes.definition_list_item) else ""
+    return "term" if in_glossary(node) or in_index(node) else ""
+
+
+def in_glossary(node: nodes.Node) -> bool:
+    """Tell whether a node is a term of the glossary, with its definition."""
+    return isinstance(node, nodes.definition_list_item) and "glossary" in node.parent.get("classes", [])
+
+
+def in_index(node: nodes.Node) -> bool:
+    """Tell whether a node is an entry of the index of terms."""
+    return isinstance(node, nodes.list_item) and "terms" in node.parent.get("classes", [])
 
 
 def places(doctree: nodes.document) -> list[tuple[str, nodes.Element]]:
@@ -113,13 +125,15 @@ def anchor(kind: str, node: nodes.Element) -> str:
     """Name the id by which a link finds a place; a page needs none."""
     if kind == "page":
         return ""
-    if kind == "term":
+    if in_glossary(node):
         return node[0]["ids"][0]
     return next((name for name in node["ids"] if _OWN_PLACE.get(f"{name.partition('-')[0]}-") == kind), node["ids"][0])
 
 
 def read(kind: str, node: nodes.Element, words: Words) -> tuple[str, str]:
     """Return title and text of a place, without the text of places within it."""
+    if in_index(node):
+        return words.of(node[0]), ""
     if kind == "term":
         terms = [words.of(one) for one in node.children if isinstance(one, nodes.term)]
         return ", ".join(terms), words.of(*(one for one in node.children if isinstance(one, nodes.definition)))
@@ -157,30 +171,56 @@ def without_common(made: list[list]) -> list[list]:
     return [[*entry[:-1], rest] for entry, rest in zip(made, rests, strict=True)]
 
 
-def other_names(kind: str, node: nodes.Element, title: str, known: tuple[Term, ...]) -> str:
-    """List the other names of a place: those of the terms that have it as their home, or are called as it is."""
-    labels, called = set(node.get("ids", ())), {name.casefold() for name in title.split(", ")}
+def called(term: Term) -> set[str]:
+    """Return the words of a term, in the forms in which they are compared: the glossary prefers the singular."""
+    return {singular(word) for word in (term.name, *term.aliases)}
+
+
+def singular(word: str) -> str:
+    """Return a word without capitals and without the ending of a plural."""
+    return re.sub(r"(?<=[a-z]{3}[^s])s$", "", word.casefold())
+
+
+def terms_of(kind: str, node: nodes.Element, title: str, known: tuple[Term, ...]) -> list[int]:
+    """List the numbers of the terms of a place: that have it as their home, are called as it is, or lead to it."""
+    labels, words = set(node.get("ids", ())), {singular(name) for name in title.split(", ")}
+    shows = kind in ("page", "section") and any(map(shows_figure, _parts(node)))
     found = []
-    for term in known:
-        words = (term.name, *term.aliases)
-        own = called & {word.casefold() for word in words} if kind == "term" else term.label in labels
-        found += words if own else ()
-    return ", ".join(name for name in dict.fromkeys(found) if name.casefold() not in title.casefold())
+    for number, term in enumerate(known):
+        if kind == "term":
+            own = bool(words & called(term))
+        elif kind in ("question", "exercise"):
+            own = not labels.isdisjoint((*term.questions, *term.exercises))
+        else:
+            own = term.label in labels or (shows and term.name == INTERACTIVE)
+        found += [number] if own else ()
+    return found
 
 
-def entries(doctree: nodes.document, words: Words, known: tuple[Term, ...]) -> list[list[str]]:
-    """Make the entries of a page: kind, anchor, title, other names, text, other words."""
+def _parts(node: nodes.Element) -> Iterator[nodes.Node]:
+    """Yield what a section holds, without its inner sections."""
+    for child in node.children:
+        if not isinstance(child, nodes.section):
+            yield from child.findall()
+
+
+def shows_figure(node: nodes.Node) -> bool:
+    """Tell whether a node is an interactive figure."""
+    return isinstance(node, nodes.raw) and "light-widget" in node.astext()
+
+
+def entries(doctree: nodes.document, words: Words, known: tuple[Term, ...]) -> list[list]:
+    """Make the entries of a page: kind, anchor, title, numbers of its terms, text, other words."""
     made = []
     for kind, node in places(doctree):
         title, text = read(kind, node, words)
-        names = "" if kind in ("question", "claim") else other_names(kind, node, title, known)
-        made.append([kind, anchor(kind, node), title, names, *shortened(text, title)])
+        made.append([kind, anchor(kind, node), title, terms_of(kind, node, title, known), *shortened(text, title)])
     return made
 
 
-def in_source(path: str) -> list[list[str]]:
+def in_source(path: str) -> list[list]:
     """Make the entries of a module: of a class or function no more than the name, since all pages load them."""
-    return [["source", f"line-{line}", name, "", "", ""] for name, line in source_pages.definitions(path)]
+    return [["source", f"line-{line}", name, [], "", ""] for name, line in source_pages.definitions(path)]
 
 
 class Search:
@@ -189,7 +229,7 @@ class Search:
     def __init__(self) -> None:
         self.words: Words | None = None
         self.known: tuple[Term, ...] = ()
-        self.found: dict[str, list[list[str]]] = {}
+        self.found: dict[str, list[list]] = {}
 
     def start(self, app: Sphinx) -> None:
         """Leave Sphinx's own index out, and read the terms of the book."""
@@ -224,7 +264,8 @@ class Search:
             if not path.startswith(_ABOVE_THE_LIBRARY):
                 made += [[KINDS.index(kind), len(pages), *rest] for kind, *rest in in_source(path)]
                 pages.append([address(source_pages.page_of(path)), path, ""])
-        data = {"kinds": KINDS, "pages": pages, "entries": made}
+        words = [", ".join((term.name, *term.aliases)) for term in self.known]
+        data = {"kinds": KINDS, "pages": pages, "terms": words, "entries": made}
         return f"window.bookSearchData = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))};\n"
 
 

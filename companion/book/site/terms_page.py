@@ -25,6 +25,11 @@ def letter(term: Term) -> str:
     return term.name[0].upper() if term.name[0].isascii() and term.name[0].isalpha() else NUMBERS
 
 
+def label_of(term: Term) -> str:
+    """Return the label of the entry of a term."""
+    return "term-" + "-".join(re.findall("[a-z0-9]+", term.name.casefold()))
+
+
 class TermList(SphinxDirective):
     """The directive ``{term-list}``: letters to jump to, then the terms; ``js/terms.js`` adds a filter."""
 
@@ -54,7 +59,7 @@ class TermList(SphinxDirective):
 
     def _entry(self, term: Term) -> nodes.list_item:
         """Make the term, its other names, and a line for each kind of place."""
-        label = "term-" + "-".join(re.findall("[a-z0-9]+", term.name.casefold()))
+        label = label_of(term)
         target(self.env, label, term.name)
         other = ", ".join(term.aliases)
         name = nodes.paragraph("", "", nodes.strong(term.name, term.name), classes=["term-name"])
