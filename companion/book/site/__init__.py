@@ -28,6 +28,7 @@ PARTS = (
     "formulas_page",
     "search",
     "terms_page",
+    "glossary",
     "previews",
     "question_sheet",
     "lean_styles",
