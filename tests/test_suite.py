@@ -55,6 +55,16 @@ def comparisons_that_nobody_reads(tree):
     ]
 
 
+def clocks_that_others_share(tree):
+    """Name the tests that stop the clock of the fixture `page`: its context is that of all tests after them, too."""
+    return [
+        function.name
+        for function in functions(tree)
+        if "page" in [argument.arg for argument in function.args.args]
+        and any(called(node) == "page.clock.install" for node in ast.walk(function))
+    ]
+
+
 def by_name(*trees):
     found = {}
     for tree in trees:
@@ -90,6 +100,7 @@ def test_each_test_asserts_something(path):
     assert tests, "a test file without a test"
     assert [test.name for test in tests if not can_fail(test, helpers)] == []
     assert comparisons_that_nobody_reads(tree) == []
+    assert clocks_that_others_share(tree) == []
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(TESTS).as_posix())
@@ -134,6 +145,11 @@ def test_a_test_that_can_fail_is_let_through(body):
 def test_a_comparison_that_nobody_reads_is_found(line):
     assert comparisons_that_nobody_reads(ast.parse(line)) == [1]
     assert comparisons_that_nobody_reads(ast.parse(f"assert {line}")) == []
+
+
+@pytest.mark.parametrize(("fixture", "found"), [("page", ["test_a_fact"]), ("browser", [])])
+def test_a_clock_that_others_share_is_found(fixture, found):
+    assert clocks_that_others_share(ast.parse(f"def test_a_fact({fixture}):\n    page.clock.install()\n")) == found
 
 
 def test_the_records_of_mutants_fit_the_code():

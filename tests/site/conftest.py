@@ -221,7 +221,10 @@ def watch(contexts: Callable[[str], tuple[object, Watch]]) -> Watch:
 
 @pytest.fixture
 def page(contexts: Callable[[str], tuple[object, Watch]]) -> Iterator[object]:
-    """A fresh tab in the light theme; the test fails if it asked another host or wrote to the console."""
+    """A fresh tab in the light theme; the test fails if it asked another host or wrote to the console.
+
+    All tests share its context. What stays in that, a clock above all, is for ``browser.new_page()``.
+    """
     context, watch = contexts("light")
     watch.clear()
     tab = context.new_page()

@@ -60,8 +60,9 @@ def test_a_part_that_is_pointed_at_shows_its_note_and_moves_nothing(page: object
 
 @pytest.mark.browser
 def test_a_mouse_that_crosses_the_map_finds_the_two_models_and_one_that_stays_its_note(
-    page: object, server: str
+    browser: object, server: str
 ) -> None:
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.clock.install()
     page.goto(f"{server}/{FRONT}")
     page.clock.pause_at(page.evaluate("() => Date.now()") + 1000)
@@ -77,6 +78,7 @@ def test_a_mouse_that_crosses_the_map_finds_the_two_models_and_one_that_stays_it
     page.clock.run_for(2000)
     box.hover()
     assert page.evaluate(SHOWN) != "Point at a par"
+    page.close()
 
 
 @pytest.mark.browser

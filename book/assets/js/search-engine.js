@@ -131,7 +131,7 @@ const searchEngine = (() => {
 
   /**
    * Make the search.
-   * @param {{kinds: string[], pages: string[][], entries: any[][]}} data what the build wrote
+   * @param {{kinds: string[], pages: string[][], terms: string[], entries: any[][]}} data what the build wrote
    * @param {any} MiniSearch the library
    */
   function make(data, MiniSearch) {
@@ -173,8 +173,7 @@ const searchEngine = (() => {
     // "In short" is a title of many sections, and says nothing of any.
     const titles = new Map();
     for (const { title } of places) titles.set(title, (titles.get(title) ?? 0) + 1);
-    const plain = ({ title, text, kind }) =>
-      titles.get(title) > 8 ? 0.4 : text ? 1 : kind === "term" ? 0.35 : 0.6; // a term of the index alone
+    const plain = ({ title, text, kind }) => (titles.get(title) > 8 ? 0.4 : text ? 1 : kind === "term" ? 0.35 : 0.6); // a term of the index alone
 
     const settings = (words) => ({
       tokenize: () => words,
@@ -276,7 +275,9 @@ const searchEngine = (() => {
       const wished = strong ? ranked.filter(({ id }) => wishes.includes(places[id].kind)).slice(0, 2) : [];
       // So does who types three words or more of a question, if what comes first lacks one of them.
       if (words.length > 2 && ranked[0] && !isOf(words, places[ranked[0].id]))
-        wished.push(...ranked.filter(({ id }) => places[id].kind === "question" && isOf(words, places[id])).slice(0, 1));
+        wished.push(
+          ...ranked.filter(({ id }) => places[id].kind === "question" && isOf(words, places[id])).slice(0, 1),
+        );
       const ordered = [...new Set([...ranked.slice(0, 1), ...near, ...wished, ...ranked, ...ofSource])];
       const results = ordered.slice(0, MOST).map(({ id, score, terms: matched }) => {
         const place = places[id];
