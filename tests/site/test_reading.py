@@ -9,6 +9,7 @@ PAGE = "book/attention/masks"
 NEXT = "book/attention/a-translator-you-can-look-into"
 KEPT = "() => JSON.parse(localStorage['transformers-tested'] ?? '{\"sections\": {}}').sections.reading ?? {}"
 SHARE = "() => new DOMMatrix(getComputedStyle(document.querySelector('.reading-bar')).transform).a"
+BARS = ".bd-header-article *, .sidebar-primary-item :is(.navbar-brand, .search-button__button)"
 
 
 @pytest.fixture
@@ -139,3 +140,19 @@ def test_what_is_looked_up_is_no_place_to_go_on(open_page, server):
     assert page.inner_text(".continue-reading") == "Go on reading: Masks, 30% read"
     page = open_page("book/index", {"book/interview/quiz": later})
     assert page.inner_text(".continue-reading").startswith("Your browser keeps your place")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_tab_key_in_the_bar_of_a_page_does_not_move_the_page(open_page, width):
+    page = open_page(PAGE)
+    page.set_viewport_size({"width": width, "height": 844})
+    scroll_to(page, 0.5)
+    before = page.evaluate("() => scrollY")
+    assert before > 1000
+    seen = 0
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        if page.evaluate("(bars) => document.activeElement.matches(bars)", BARS):
+            seen += 1
+            assert page.evaluate("() => scrollY") == before
+    assert seen > 1
