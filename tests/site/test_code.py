@@ -48,6 +48,22 @@ def test_one_switch_folds_and_opens_all_code_and_the_next_page_knows(open_page):
     assert not any(page.evaluate(SHOWN))
 
 
+def test_what_another_tab_keeps_closes_no_fold_that_a_reader_opened(open_page):
+    page = open_page(PAGE)
+    page.get_by_role("button", name="Fold all code").click()
+    page.locator("summary", has_text="Show the code").first.click()
+    page.evaluate("() => addEventListener('storage', () => (window.heard = true))")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.evaluate("() => store.write('reading', {})")
+    page.wait_for_function("() => window.heard")
+    assert page.evaluate(SHOWN).count(True) == 1
+    other.get_by_role("button", name="Open all code").click()
+    page.wait_for_selector(f"{SWITCH}[aria-label='Fold all code']")
+    assert all(page.evaluate(SHOWN))
+    other.close()
+
+
 def test_the_switch_leaves_what_one_reads_in_its_place(open_page):
     page = open_page(PAGE)
     place = page.locator("section#the-code > h2")

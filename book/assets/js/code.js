@@ -42,10 +42,12 @@
     button.title = WORDS[kept() || "open"];
     button.setAttribute("aria-label", button.title);
   };
+  let shown = "";
   function show() {
     name();
     const state = kept();
-    if (state) for (const input of cells) foldOf(input)?.toggleAttribute("open", state === "open");
+    if (state && state !== shown) for (const input of cells) foldOf(input)?.toggleAttribute("open", state === "open");
+    shown = state;
   }
 
   button.addEventListener("click", () => {
@@ -64,7 +66,7 @@
       style.overflowAnchor = "";
     });
   });
-  addEventListener("storage", show); // the switch in another tab
+  addEventListener("storage", show); // the switch in another tab, which may also keep what is none of this
   show();
   bar.prepend(button);
 })();
