@@ -1,7 +1,9 @@
 """The set-up holds together: environments, commands, workflows, refusals, and the cell that installs on Colab."""
 
+import ast
 import importlib
 import importlib.metadata
+import json
 import os
 import re
 import shutil
@@ -129,9 +131,27 @@ def test_environment_yml_has_what_the_package_needs_and_what_shows_a_notebook():
         assert spec.contains(pins()[canonicalize_name(item.name)])
     assert specs["ipykernel"] == next(item.specifier for item in requirements() if item.name == "ipykernel")
     beyond = set(specs) - {CONDA_NAMES.get(item.name, item.name.lower()) for item in runtime}
-    assert beyond == {"pip", "ipykernel", "jupyterlab"}
+    extra = [Requirement(item) for item in PROJECT["project"]["optional-dependencies"]["notebooks"]]
+    assert beyond == {"pip", "ipykernel", *(item.name for item in extra)}
+    assert [item.specifier for item in extra] == [specs[item.name] for item in extra]
     assert environment["channels"][0] == "conda-forge"
     assert environment["dependencies"][-1] == {"pip": ["-e ."]}
+
+
+def test_who_opens_a_notebook_at_home_has_what_it_imports():
+    said = PROJECT["project"]["dependencies"] + PROJECT["project"]["optional-dependencies"]["notebooks"]
+    here = {item.name.lower() for item in map(Requirement, said)} | {"companion", "sympy"}  # sympy comes with torch
+    missing = {}
+    for path in sorted((ROOT / "book").rglob("*.ipynb")):
+        cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
+        for node in ast.walk(ast.parse("\n".join("".join(cell["source"]) for cell in cells))):
+            names = (
+                [node.module] if isinstance(node, ast.ImportFrom) else [one.name for one in getattr(node, "names", [])]
+            )
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                tops = {name.split(".")[0] for name in names} - sys.stdlib_module_names - here
+                missing |= dict.fromkeys(tops, path.name)
+    assert missing == {}
 
 
 def test_the_python_versions_are_the_same_everywhere():

@@ -49,11 +49,13 @@
     return html ? document.createRange().createContextualFragment(html) : null;
   }
 
+  /** Show the preview of a link, and tell whether it has one. */
   async function show(link) {
     clearTimeout(timer);
-    if (open === link) return;
+    if (open === link) return true;
     const shown = await content(link);
-    if (!shown || !link.getClientRects().length) return; // while it loaded, the link went or was hidden
+    if (!shown) return false;
+    if (!link.getClientRects().length) return true; // while it loaded, the link went or was hidden
     hide();
     box.replaceChildren(shown);
     if (!box.isConnected) document.body.append(box);
@@ -61,6 +63,7 @@
     place(link);
     link.setAttribute("aria-describedby", box.id);
     open = link;
+    return true;
   }
 
   /** Below the link where there is room, else above; within the window. */
@@ -101,12 +104,12 @@
   document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
   document.addEventListener("scroll", () => open && document.activeElement !== open && hide(), { passive: true });
   // A finger: the first tap shows what the link leads to, the second follows it. A question is followed at once.
-  document.addEventListener("click", (event) => {
+  document.addEventListener("click", async (event) => {
     const link = linkOf(event.target);
     const touched = /** @type {PointerEvent} */ (event).pointerType === "touch";
     if (link && touched && link !== open && !/#(?:q-|exr-)/.test(link.hash)) {
       event.preventDefault();
-      show(link);
+      if (!(await show(link))) location.assign(link.href);
     } else if (!box.contains(/** @type {Node} */ (event.target))) hide();
   });
 })();

@@ -2,7 +2,7 @@
 const searchEngine = (() => {
   "use strict";
 
-  const WORD = /[\p{L}\p{N}_]+(?:[-‑–][\p{L}\p{N}_]+)*|√/gu;
+  const WORD = /\p{N}{1,3}(?:,\p{N}{3})+|[\p{L}\p{N}_]+(?:[-‑–][\p{L}\p{N}_]+)*|√/gu; // thousands have commas in the book
   const STOP = new Set(
     (
       "a an and are as at be been but by can could did do does for from had has have how i if in into is it its me my of " +
@@ -68,7 +68,7 @@ const searchEngine = (() => {
   function formsOf(word) {
     const plain = word.normalize("NFKD").replace(/\p{M}/gu, "");
     const pieces = plain.match(/[-‑–_]|\p{Ll}\p{Lu}\p{Ll}/u) ? plain.split(/[-‑–_]|(?<=\p{Ll})(?=\p{Lu}\p{Ll})/u) : [];
-    const whole = plain.replace(/[-‑–_]/gu, "").toLowerCase();
+    const whole = plain.replace(/[-‑–_,]/gu, "").toLowerCase();
     const parts = pieces.map((part) => part.toLowerCase()).filter((part) => part && !STOP.has(part));
     return [...new Set([whole, ...parts].map((form) => stem(SAME.get(form) ?? form)))];
   }
@@ -229,7 +229,7 @@ const searchEngine = (() => {
       const words = [];
       for (const [word, form] of asked(query)) {
         if (defined.has(form) && !isKnown(form)) continue;
-        const other = isKnown(form) || word.length < 4 ? "" : corrected(word.toLowerCase());
+        const other = isKnown(form) || word.length < 4 || /\d/.test(word) ? "" : corrected(word.toLowerCase());
         if (isKnown(form)) words.push(form);
         else if (other) {
           words.push(forms(other)[0]);
@@ -264,7 +264,7 @@ const searchEngine = (() => {
       const names = typed.map((word) => forms(word)[0]).filter((form) => defined.has(form));
       const inSource = [...new Set([...words.filter((word) => !SOURCE.has(word)), ...names])];
       const ofSource = rank(code, inSource, typed).filter(({ covered }) => covered > 0.99);
-      const asksSource = tokens(query).some((word) => word.toLowerCase() === "source");
+      const asksSource = /\bsource\b|[a-z]\.[a-z]/i.test(query);
       const isTyped = ({ title }) => {
         const [whole, ...parts] = forms(title); // two parts as they are written, three in any way
         const fits = (word) => (word === title && parts.length > 1) || parts.length > 2 || !isKnown(whole);

@@ -42,7 +42,6 @@ _LEFT_OUT = {
     "question-index", "question-entry", "quiz-topic", "quiz-item", "mock-lists", "coding-lists", "study-plan",
     "progress-table", "question-evidence", "formula-link", "headerlink",
 }  # fmt: skip
-_ABOVE_THE_LIBRARY = tuple(f"companion/{name}/" for name in ("book", "practice", "explorers", "pictures", "chapters"))
 _SKIPPED = (
     nodes.raw, nodes.comment, nodes.image, nodes.system_message, nodes.substitution_definition, addnodes.index,
     nodes.literal_block,
@@ -219,8 +218,9 @@ def entries(doctree: nodes.document, words: Words, known: tuple[Term, ...]) -> l
 
 
 def in_source(path: str) -> list[list]:
-    """Make the entries of a module: of a class or function no more than the name, since all pages load them."""
-    return [["source", f"line-{line}", name, [], "", ""] for name, line in source_pages.definitions(path)]
+    """Make the entries of a module: what it is, and of a class or function no more than the name: all pages load them."""
+    module = ["source", "", source_pages.dotted(path), [], shortened(source_pages.summary(path)[0])[0], ""]
+    return [module, *(["source", f"line-{line}", name, [], "", ""] for name, line in source_pages.definitions(path))]
 
 
 class Search:
@@ -261,7 +261,7 @@ class Search:
         ]
         made = without_common(made)
         for path in source_pages.modules(app.env):
-            if not path.startswith(_ABOVE_THE_LIBRARY):
+            if not path.startswith(source_pages.ABOVE_THE_LIBRARY):
                 made += [[KINDS.index(kind), len(pages), *rest] for kind, *rest in in_source(path)]
                 pages.append([address(source_pages.page_of(path)), path, ""])
         words = [", ".join((term.name, *term.aliases)) for term in self.known]

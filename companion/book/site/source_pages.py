@@ -1,7 +1,7 @@
 """Links from a page to the source of the package, as pages of the site, so that they work without a network.
 
-``{source}`the package's function <companion.attention.attention>``` leads to the line that defines it. Only modules
-that some page links to get a page of their own.
+``{source}`the package's function <companion.attention.attention>``` leads to the line that defines it, and the directive
+``{package-modules}`` to all modules of the library. Only modules that some page links to get a page of their own.
 """
 
 import ast
@@ -17,11 +17,14 @@ from pygments.lexers import PythonLexer
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
-from sphinx.util.docutils import ReferenceRole
+from sphinx.util.docutils import ReferenceRole, SphinxDirective
 
 from companion.book import toc
+from companion.book.topics import TOPICS
 
 FOLDER = "source"  # of the site
+ABOVE_THE_LIBRARY = tuple(f"companion/{name}/" for name in ("book", "practice", "explorers", "pictures", "chapters"))
+_CHAPTER = re.compile(r"\s*Chapters?: book/([\w-]+)[^.]*\.")
 _LOG = logging.getLogger(__name__)
 
 
@@ -62,6 +65,58 @@ def definitions(path: str, root: Path = toc.CHECKOUT) -> list[tuple[str, int]]:
     body = ast.parse((root / path).read_text("utf8")).body
     every = [(node.name, node.lineno) for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
     return [(name, line) for name, line in every if not name.startswith("_")]
+
+
+def summary(path: str, root: Path = toc.CHECKOUT) -> tuple[str, str]:
+    """Read the first paragraph of a module's docstring, and the first chapter that it names, or an empty text."""
+    words = ast.get_docstring(ast.parse((root / path).read_text("utf8"))) or ""
+    chapter = _CHAPTER.search(words)
+    first = " ".join(_CHAPTER.sub("", words.split("\n\n")[0]).split())
+    return re.sub(r":\w+:`([^`]+)`", r"``\1``", first), chapter[1] if chapter else ""
+
+
+def library(root: Path = toc.CHECKOUT) -> list[str]:
+    """List the modules of the library that define something, as paths below ``root``."""
+    paths = [path.relative_to(root).as_posix() for path in sorted((root / "companion").rglob("*.py"))]
+    return [path for path in paths if not path.startswith(ABOVE_THE_LIBRARY) and definitions(path, root)]
+
+
+def dotted(path: str) -> str:
+    """Name a module as it is imported."""
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+class PackageModules(SphinxDirective):
+    """The directive ``{package-modules}``: the library, a section a chapter, with what each module defines."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the sections."""
+        found: dict[str, list[nodes.list_item]] = {name: [] for name in [*TOPICS, ""]}
+        for path in library():
+            self.env.note_dependency(str(toc.CHECKOUT / path))
+            words, chapter = summary(path)
+            found[chapter if chapter in TOPICS else ""].append(self._item(path, words))
+        _used(self.env).setdefault(self.env.docname, set()).update(library())
+        made = []
+        for name, items in found.items():
+            title = TOPICS.get(name, "Everywhere")
+            section = nodes.section("", nodes.title(title, title), nodes.bullet_list("", *items), ids=[f"of-{name}"])
+            made += [section] if items else []
+        return made
+
+    def _item(self, path: str, words: str) -> nodes.list_item:
+        told = [
+            nodes.literal(part, part) if odd % 2 else nodes.Text(part) for odd, part in enumerate(words.split("``"))
+        ]
+        first = nodes.paragraph("", "", self._link(path, dotted(path), 1), nodes.Text(": "), *told)
+        second = nodes.paragraph("", "", classes=["module-names"])
+        for name, line in definitions(path):
+            second += [nodes.Text(", ")] if second.children else []
+            second += self._link(path, name, line)
+        return nodes.list_item("", first, second)
+
+    def _link(self, path: str, name: str, line: int) -> source_link:
+        return source_link("", "", nodes.literal(name, name), source_path=path, line=line)
 
 
 class SourceRole(ReferenceRole):
@@ -110,7 +165,7 @@ def _link(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             continue
         uri = app.builder.get_relative_uri(docname, page_of(link["source_path"]))
         anchor = "" if link["line"] == 1 else f"#line-{link['line']}"
-        link.replace_self(nodes.reference("", link.astext(), refuri=uri + anchor, internal=True))
+        link.replace_self(nodes.reference("", "", *link.children, refuri=uri + anchor, internal=True))
 
 
 def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
@@ -127,6 +182,7 @@ def setup(app: Sphinx) -> dict[str, object]:
     """Register with Sphinx."""
     app.add_node(source_link)
     app.add_role("source", SourceRole())
+    app.add_directive("package-modules", PackageModules)
     app.connect("env-purge-doc", _purge)
     app.connect("env-merge-info", _merge)
     app.connect("doctree-resolved", _link)
