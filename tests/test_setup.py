@@ -145,12 +145,10 @@ def test_who_opens_a_notebook_at_home_has_what_it_imports():
     for path in sorted((ROOT / "book").rglob("*.ipynb")):
         cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
         for node in ast.walk(ast.parse("\n".join("".join(cell["source"]) for cell in cells))):
-            names = (
-                [node.module] if isinstance(node, ast.ImportFrom) else [one.name for one in getattr(node, "names", [])]
-            )
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                tops = {name.split(".")[0] for name in names} - sys.stdlib_module_names - here
-                missing |= dict.fromkeys(tops, path.name)
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            tops = {name.split(".")[0] for name in names} - sys.stdlib_module_names - here
+            missing |= dict.fromkeys(tops, path.name)
     assert missing == {}
 
 

@@ -39,6 +39,8 @@ const data = {
     [4, 3, "line-3", "causal_mask", [], "", ""],
     [4, 3, "line-9", "mask", [], "", ""],
     [4, 3, "line-20", "KeepTopMask", [], "", ""],
+    [4, 3, "module", "companion.masks", [], "Which tokens a query sees.", ""],
+    [1, 0, "many", "Long rows", [], "A row of 32,768 tokens.", ""],
   ],
 };
 const engine = searchEngine.make(data, globalThis.MiniSearch);
@@ -107,13 +109,24 @@ test("what is asked for may be a kind of place", () => {
 });
 
 test("the source comes last, unless it is asked for or its very name is typed", () => {
-  assert.deepEqual(anchors("mask").slice(-3).sort(), ["line-20", "line-3", "line-9"]);
+  assert.deepEqual(anchors("mask").slice(-4).sort(), ["line-20", "line-3", "line-9", "module"]);
   assert.equal(anchors("causal mask").at(-1), "line-3");
   assert.ok(anchors("causal_mask").indexOf("line-3") < 2);
   assert.ok(anchors("causal mask source").indexOf("line-3") < 2);
   assert.deepEqual(anchors("keeptopmask"), ["line-20"]);
   assert.deepEqual(engine.search("keeptopmask").missing, []);
   assert.deepEqual(engine.search("causal mask source").results[1].where, ["companion/masks.py"]);
+});
+
+test("a module is found by what it is, and a dotted name asks for the source", () => {
+  assert.ok(anchors("tokens a query sees source").indexOf("module") < 2);
+  assert.ok(anchors("masks.causal_mask").indexOf("line-3") < 2);
+});
+
+test("a number is found without its commas, and never corrected", () => {
+  assert.deepEqual(anchors("32768"), ["many"]);
+  assert.deepEqual(anchors("32,768"), ["many"]);
+  assert.deepEqual(engine.search("32769 tokens").instead, []);
 });
 
 test("what the source holds changes no rank of the book", () => {

@@ -106,6 +106,16 @@ def test_a_first_tap_shows_and_a_second_follows(browser: object, server: str) ->
     context.close()
 
 
+def test_a_tap_on_a_link_without_a_preview_follows_it(browser: object, server: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto(f"{server}/book/glossary.html")
+    page.locator(".term-more a[href*='terms.html#term-']").first.tap()
+    page.wait_for_url("**/interview/terms.html#term-*")
+    assert page.locator(BOX).count() == 0
+    context.close()
+
+
 def test_previews_come_from_a_folder_too(page: object, site: Path) -> None:
     page.goto((site / PLACE).as_uri())
     page.locator(EQUATION).first.hover()

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from companion.book.site import search
-from companion.book.site.source_pages import definitions, find
+from companion.book.site.source_pages import definitions, find, library, summary
+from companion.book.topics import TOPICS
 from tests.tools.small import ROOT, SmallBook, notebook
 
 TEXT = "# One\n\nSee {source}`the function <companion.attention.attention>` and {source}`companion.masks`.\n"
@@ -45,6 +46,9 @@ def test_public_classes_and_functions_are_listed_with_their_lines(tmp_path):
     )
     assert definitions("one.py", tmp_path) == [("mask", 8), ("Layer", 11)]
     entries = search.in_source("companion/attention.py")
+    (kind, anchor, title, _, text, _), *entries = entries
+    assert (kind, anchor, title) == ("source", "", "companion.attention")
+    assert text.startswith("Scaled dot-product attention: ")
     assert [entry[2] for entry in entries] == ["attention_weights", "attention"]
     for kind, anchor, title, *_ in entries:
         assert (kind, anchor) == ("source", f"line-{find(f'companion.attention.{title}')[1]}")
@@ -63,6 +67,33 @@ def test_the_search_finds_definitions_of_the_library_alone(tmp_path):
     }
     assert ("companion/attention.py", "attention") in found
     assert {path for path, _ in found} == {"companion/attention.py", "companion/masks.py"}
+
+
+def test_a_module_is_told_by_its_first_paragraph_and_its_chapter(tmp_path):
+    (tmp_path / "one.py").write_text(
+        '"""Turn pairs, as :mod:`two` does:\n``x`` alone. Chapter: book/attention.\n\nMore.\n"""'
+    )
+    assert summary("one.py", tmp_path) == ("Turn pairs, as ``two`` does: ``x`` alone.", "attention")
+    (tmp_path / "two.py").write_text('"""Rows.\n\nChapters: book/training, book/generation.\n"""')
+    assert summary("two.py", tmp_path) == ("Rows.", "training")
+
+
+def test_one_page_lists_the_whole_library_by_chapter_with_links_to_its_source(tmp_path):
+    texts = {
+        "book/index.md": "# Home\n\n```{toctree}\none\n```\n",
+        "book/one.md": "# All\n\n```{package-modules}\n```\n",
+    }
+    book = SmallBook(tmp_path, ["source_pages"], texts)
+    assert book.warnings() == []
+    page = book.html("one")
+    titles = re.findall("<h2>([^<]+)", page)
+    assert [title for title in TOPICS.values() if title in titles] == titles[:-1]
+    assert titles[-1] == "Everywhere"
+    line = find("companion.positional.rotary.rotate")[1]
+    assert f'href="../source/companion/positional/rotary.html#line-{line}"' in page
+    listed = set(re.findall(r'href="\.\./source/(companion/[^"#]*)\.html"', page))
+    assert listed == {path.removesuffix(".py") for path in library()}
+    assert not [path for path in listed if path.startswith(("companion/book", "companion/chapters"))]
 
 
 def test_a_name_that_the_package_does_not_have_is_refused():

@@ -88,7 +88,8 @@ def on_resolved(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         drawn = [_PART.sub(link, svg) for svg in _SVG.findall(output.astext())]
         # Inside an image no link can be reached: a drawing with links is a group.
         drawn = [svg.replace('role="img"', 'role="group"', 1) if "<a href" in svg else svg for svg in drawn]
-        drawn = [svg.removesuffix("</svg>") + style_alone() + "</svg>" for svg in drawn]
+        if docname != app.config.root_doc:  # which must be light
+            drawn = [svg.removesuffix("</svg>") + style_alone() + "</svg>" for svg in drawn]
         output.children = [nodes.Text("".join(drawn))]
         output["classes"].append(CLASS)
 

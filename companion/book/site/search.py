@@ -218,7 +218,7 @@ def entries(doctree: nodes.document, words: Words, known: tuple[Term, ...]) -> l
 
 
 def in_source(path: str) -> list[list]:
-    """Make the entries of a module: what it is, and of a class or function no more than the name: all pages load them."""
+    """Make the entries of a module: what it is; of a class or function the name alone, since all pages load them."""
     module = ["source", "", source_pages.dotted(path), [], shortened(source_pages.summary(path)[0])[0], ""]
     return [module, *(["source", f"line-{line}", name, [], "", ""] for name, line in source_pages.definitions(path))]
 

@@ -1,7 +1,7 @@
 """Links from a page to the source of the package, as pages of the site, so that they work without a network.
 
-``{source}`the package's function <companion.attention.attention>``` leads to the line that defines it, and the directive
-``{package-modules}`` to all modules of the library. Only modules that some page links to get a page of their own.
+``{source}`the package's function <companion.attention.attention>``` leads to the line that defines it, and the
+directive ``{package-modules}`` to all modules of the library. Only modules that some page links to get a page.
 """
 
 import ast

@@ -305,8 +305,8 @@ function open_gpt(view, gpt) {
   const box = h(
     "div",
     { class: "ex-gpt" },
-    h("div", { class: "ex-field ex-typed" }, h("label", { for: id }, "beginning"), field),
     tries,
+    h("div", { class: "ex-field ex-typed" }, h("label", { for: id }, "beginning"), field),
     controls(
       share("temperature", "temperature", 0.1),
       slider(view, { name: "top_k", label: "top-k", min: 1, max: gpt.symbols.length }),
