@@ -131,7 +131,7 @@ def test_a_list_is_a_table_with_links_and_plain_text_with_names():
     assert rows[0] == "| No. | Drill | Topic | Task | Min. |"
     assert len(rows) == 2 + len(plan(3).steps)
     assert sum("{ref}`exr-window-attention` | Complexity | write, cost limited | 35 |" in row for row in rows) == 1
-    assert sum("{ref}`exr-debug-left-padding` | Generation | repair | 30 |" in row for row in rows) == 1
+    assert sum("{ref}`exr-debug-left-padding` | Generation and serving | repair | 30 |" in row for row in rows) == 1
     topics = [
         re.search(r"\| \d+ \| \{ref\}`exr-[a-z0-9-]+` \| ([^|]+) \| [a-z0-9, ]+ \| \d+ \|", row)[1] for row in rows[2:]
     ]

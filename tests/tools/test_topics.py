@@ -19,6 +19,12 @@ def test_names_differ_and_a_topic_that_the_book_does_not_have_is_named_by_its_ke
     assert topic_title("sparse-experts") == "Sparse experts"
 
 
+def test_the_menu_calls_a_chapter_by_its_name():
+    assert len(TOPICS) == 14
+    for key, name in TOPICS.items():
+        assert f"\n# {name}\n" in (ROOT / "book" / key / "index.md").read_text("utf8")
+
+
 def test_nothing_but_its_chapter_holds_the_name_of_a_topic():
     own = {key: name for key, name in TOPICS.items() if "," in name}  # long enough to be nothing else
     files = [*(ROOT / "book" / "assets" / "js").glob("*.js"), *(ROOT / "companion").rglob("*.py")]

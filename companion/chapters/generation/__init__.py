@@ -1,3 +1,3 @@
 """The chapter generation: its exercises, pictures, quiz items and claims."""
 
-TITLE = "Generation"
+TITLE = "Generation and serving"

@@ -1,3 +1,3 @@
 """The chapter scaling: its exercises, explorers, quiz items and claims."""
 
-TITLE = "Scale"
+TITLE = "Scaling"

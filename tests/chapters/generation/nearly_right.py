@@ -1,4 +1,4 @@
-"""Answers to the exercises on generating that are right on most inputs."""
+"""Answers to the exercises on generation and serving that are right on most inputs."""
 
 import math
 

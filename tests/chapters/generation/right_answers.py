@@ -1,4 +1,4 @@
-"""Right answers to the exercises on generating and serving, written in other ways than the references."""
+"""Right answers to the exercises on generation and serving, written in other ways than the references."""
 
 import heapq
 import math

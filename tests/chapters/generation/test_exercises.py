@@ -1,4 +1,4 @@
-"""The exercises on generating and serving: the examples by hand, and the package as an oracle."""
+"""The exercises on generation and serving: the examples by hand, and the package as an oracle."""
 
 import pytest
 import torch

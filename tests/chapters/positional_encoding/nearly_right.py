@@ -1,4 +1,4 @@
-"""Answers to the exercises on positions that are right on most inputs."""
+"""Answers to the exercises on positional encoding that are right on most inputs."""
 
 import math
 

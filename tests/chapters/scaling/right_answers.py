@@ -1,4 +1,4 @@
-"""Right answers to the exercises on scale, written in other ways than the references."""
+"""Right answers to the exercises on scaling, written in other ways than the references."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""An answer to an exercise on the family that is right on most inputs."""
+"""An answer to an exercise on variants and uses that is right on most inputs."""
 
 import torch
 import torch.nn.functional as F

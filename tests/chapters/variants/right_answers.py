@@ -1,4 +1,4 @@
-"""Right answers to the exercises on the family, written in other ways than the references."""
+"""Right answers to the exercises on variants and uses, written in other ways than the references."""
 
 import torch
 import torch.nn.functional as F
