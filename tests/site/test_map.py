@@ -174,16 +174,36 @@ def test_the_margin_has_one_stop_and_names_what_is_pointed_at(page: object, serv
 
 
 @pytest.mark.browser
-def test_the_way_home_is_in_view(page: object, server: str) -> None:
-    for width, where in ((1440, ".book-brand a"), (390, ".book-home")):
+def test_the_ways_home_and_to_the_chapter_are_in_view(page: object, server: str) -> None:
+    ways = page.locator(".book-home")
+    for width, where in ((1440, page.locator(".book-brand a")), (390, ways.first), (390, ways.last)):
         page.set_viewport_size({"width": width, "height": 844})
         page.goto(f"{server}/book/attention/masks.html")
-        box = page.locator(where).bounding_box()
+        box = where.bounding_box()
         assert 0 <= box["x"] < 300
         assert 0 <= box["y"] < 100
         assert box["height"] >= 24
-    page.locator(".book-home").click()
+    assert ways.last.inner_text() == "Attention"
+    ways.last.click()
+    page.wait_for_url("**/book/attention/index.html")
+    ways.click()  # an overview has one way: home
     page.wait_for_url(f"**/{FRONT}")
+
+
+@pytest.mark.browser
+def test_the_list_of_pages_shows_the_page_that_one_is_on(page: object, server: str) -> None:
+    page.set_viewport_size({"width": 1440, "height": 600})
+    page.goto(f"{server}/book/attention/masks.html")
+    sidebar = page.locator("div.bd-sidebar-primary")
+    sidebar.evaluate("list => list.scrollTo(0, list.scrollHeight)")
+    page.goto(f"{server}/book/positional-encoding/rotary-positions.html")
+    here = sidebar.locator("a.current").last
+    assert here.inner_text() == "Rotary positions"
+    page.wait_for_function(
+        "link => { const { top, bottom } = link.getBoundingClientRect(); return top > 0 && bottom < innerHeight; }",
+        arg=here.element_handle(),
+    )
+    assert page.evaluate("scrollY") == 0
 
 
 @pytest.mark.browser

@@ -209,6 +209,18 @@ def test_the_landing_page_counts_from_the_ledger(site: Path) -> None:
     assert f"{sum(not claim.dropped for claim in ledger.claims)} of them are settled here" in text
 
 
+def test_a_preview_of_a_claim_says_its_verdict(site: Path) -> None:
+    verdicts = {f"claim-{claim.id}": claim.verdict.replace("-", " ") for claim in read_ledger().claims}
+    seen = set()
+    for path in (site / "_static" / "previews").rglob("*.js"):
+        for address, html in json.loads(path.read_text("utf8").partition(" = ")[2].rstrip(";\n")).items():
+            name = address.partition("#")[2]
+            if name in verdicts:
+                assert re.search(rf": {verdicts[name]}</strong>", html), (path, address)
+                seen.add(name)
+    assert len(seen) > 100
+
+
 def zipped(path: Path) -> int:
     return len(gzip.compress(path.read_bytes(), 6))
 

@@ -63,7 +63,7 @@ def test_the_front_page_has_both_layouts_and_a_note_on_every_part(site):
     (note,) = re.findall(r'<div[^>]*data-part="output">.*?</div>', page, re.DOTALL)
     assert "Output : a box of output." in plain(note)
     assert "in (batch, t) out (batch, vocab)" in plain(note)
-    assert re.search(r'data-tex="\\displaystyle p = q"', note)
+    assert re.search(r'data-tex="p = q"', note)
     assert 'href="whole/index.html"' in note
     assert page.count("mjx-container") >= 3
 

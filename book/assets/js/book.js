@@ -71,6 +71,15 @@
     });
   };
 
+  // The theme leaves the list of pages where it was scrolled last, which may hide the page that one is on.
+  addEventListener("load", () => {
+    const list = document.querySelector("div.bd-sidebar-primary");
+    const here = [...(list?.querySelectorAll("a.current") ?? [])].pop();
+    if (!here) return;
+    const above = here.getBoundingClientRect().top - list.getBoundingClientRect().top;
+    if (above < 0 || above > list.clientHeight - 40) list.scrollTop += above - list.clientHeight / 3;
+  });
+
   // On a phone the theme's drawers lie over the page: an entry leads to what they cover, so they close.
   for (const drawer of document.querySelectorAll("dialog[id$='-sidebar-modal']"))
     drawer.addEventListener("click", ({ target }) => {

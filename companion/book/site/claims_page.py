@@ -70,6 +70,7 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
         label = f"claim-{claim.id}"
         if label not in place["ids"]:
             place["ids"].append(label)
+            place["verdict"] = place.get("verdict", claim.verdict)  # of the first, whose label leads to the section
             target(env, label, claim.claim)
 
 

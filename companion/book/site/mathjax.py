@@ -179,9 +179,8 @@ class Renderer:
 
     def inline(self, page: HTML5Translator, node: nodes.math) -> None:
         """Write a formula within a line."""
-        start = page.starttag(
-            node, "span", "", CLASS="math notranslate nohighlight", **{"data-tex": node.astext().strip()}
-        )
+        tex = node.astext().strip().removeprefix(r"\displaystyle ")  # a list sets a formula large, a copy is plain
+        start = page.starttag(node, "span", "", CLASS="math notranslate nohighlight", **{"data-tex": tex})
         page.body.append(f"{start}{self._set(node)}</span>")
         raise nodes.SkipNode
 

@@ -51,6 +51,8 @@ class Previews:
         for kind, node in search.places(doctree):
             if kind in KINDS and not search.in_index(node):
                 title, text = search.read(kind, node, self.words)
+                if "verdict" in node:  # a claim begins with what is said, which may be wrong
+                    title += f": {node['verdict'].replace('-', ' ')}"
                 shown = search.shortened(text)[0]
                 self.places[docname, search.anchor(kind, node)] = title, shown
                 if kind == "term":

@@ -1,9 +1,8 @@
 // SamplingRules: what a temperature, top-k, top-p and min-p leave of a distribution of the small GPT.
 
 const WIDE = 340;
-const HIGH = 152;
+const HIGH = 176;
 const SHOWN = 20; // characters with a bar of their own; the others share one
-const TOPS = [0.25, 0.5, 1];
 const RULES = ["model", "1 temperature", "2 top-k", "3 top-p", "4 min-p"];
 const NAMES = { " ": "space", "\n": "new line" };
 const SIGNS = { " ": "␣", "\n": "↵" };
@@ -65,7 +64,7 @@ function render({ model, el }) {
   const y = (part) => 8 + (1 - part) * (HIGH - 46);
   const word = (at, height, words, anchor = "middle") =>
     h("text", { x: at, y: height, "text-anchor": anchor, "aria-hidden": "true" }, words);
-  const levels = [0, 0.5, 1].map((part) => word(24, y(part) + 4, "", "end"));
+  const levels = [0, 0.5, 1].map((part) => word(24, y(part) + 4, short(part, false, 3), "end"));
   const columns = range(SHOWN + 1).map((j) => ({
     before: h("rect", { class: "ex-whole", x: (x(j) + 1.5).toFixed(2), width: (pitch - 3).toFixed(2) }),
     after: h("rect", { class: "ex-rect", x: (x(j) + 4).toFixed(2), width: (pitch - 8).toFixed(2) }),
@@ -149,19 +148,14 @@ function render({ model, el }) {
       after: sum(tokens.map((token) => last.p[token])),
       cut: !tokens.some((token) => last.kept[token]),
     }));
-    const most = Math.max(...bars.flatMap(({ before, after }) => [before, after]));
-    const top = TOPS.find((one) => most <= one) ?? 1;
-    levels.forEach((level, k) => {
-      level.textContent = short((k / 2) * top, false, 3);
-    });
     columns.forEach(({ before, after, letter, cross, hit }, j) => {
       const bar = bars[j];
       for (const [rect, p] of [
         [before, bar.before],
         [after, bar.after],
       ]) {
-        rect.setAttribute("y", y(p / top).toFixed(2));
-        rect.setAttribute("height", (y(0) - y(p / top)).toFixed(2));
+        rect.setAttribute("y", y(p).toFixed(2));
+        rect.setAttribute("height", (y(0) - y(p)).toFixed(2));
       }
       before.setAttribute("class", bar.cut ? "ex-whole ex-gone" : "ex-whole");
       letter.textContent = j === SHOWN ? "rest" : (SIGNS[symbols[order[j]]] ?? symbols[order[j]]);
