@@ -65,6 +65,23 @@ def test_every_term_leads_to_what_the_book_has(texts):
     assert [(t.name, name) for t in found for name in t.exercises if name not in drills] == []
 
 
+def test_every_exercise_stands_under_a_term():
+    listed = {name for term in terms(ROOT) for name in term.exercises}
+    assert [drill.name for drill in read_drills(ROOT) if f"exr-{drill.name}" not in listed] == []
+
+
+def test_a_question_that_names_an_abbreviation_stands_under_its_term():
+    short = [term for term in terms(ROOT) if re.fullmatch(r"\w*[A-Z]\w*[A-Z]\w*", term.name)]
+    assert {"LoRA", "GPT"} <= {term.name for term in short}
+    missing = [
+        (term.name, item.name)
+        for term in short
+        for item in read_book(ROOT)
+        if re.search(rf"(?<![\w-]){term.name}s?(?![\w-])", item.question) and item.name not in term.questions
+    ]
+    assert missing == []
+
+
 def test_every_term_or_one_of_its_other_names_stands_where_it_leads(texts):
     assert unanswered(terms(ROOT), texts) == []
 
