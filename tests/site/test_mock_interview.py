@@ -253,6 +253,73 @@ def test_an_interview_survives_a_reload_and_can_be_discarded(mock, choice):
     assert kept(mock)["session"] is None
 
 
+def go_on(page, *names):
+    """Go on with an interview on these questions that was cut off at its beginning."""
+    page.evaluate("names => store.write('mock', { session: { names, index: 0, done: [] } })", names)
+    page.reload()
+    press(page, "Go on with it")
+    page.wait_for_selector(".mock-asking")
+
+
+def with_follow_ups(stored, number):
+    return [name for name, question in stored.items() if len(question["follow_ups"]) == number]
+
+
+def rate(page, rating):
+    page.click(".mock-actions button:has-text('Show')")
+    page.check(f".mock-rating input[value='{rating}']")
+
+
+def test_a_rating_is_kept_as_soon_as_it_is_chosen_and_may_change(mock, stored):
+    name = with_follow_ups(stored, 2)[0]
+    go_on(mock, name)
+    rate(mock, 2)
+    mock.check(".mock-rating input[value='1']")
+    assert kept(mock)["ratings"][name]["row"] == [1]
+    assert mock.locator(".mock-actions button", has_text="Skip").is_disabled()
+    mock.reload()
+    assert "at question 1 of 1, with 1 rating." in mock.inner_text(".mock-unfinished")
+    press(mock, "Go on with it")
+    assert title(mock) == "Question 1 of 1, follow-up 1 of 2"
+    press(mock, "Skip")
+    rate(mock, 3)
+    mock.reload()
+    press(mock, "Go on with it")  # behind the last step there is the report
+    assert title(mock) == "Report"
+    assert "You rated 2 answers: 2.0 of 3" in mock.inner_text(".mock-sum")
+    assert kept(mock)["session"] is None
+
+
+def test_one_button_passes_the_follow_ups_of_a_question_which_tells_their_number(mock, stored):
+    first, other = with_follow_ups(stored, 3)[:2]
+    go_on(mock, first, other)
+    further = mock.locator(".mock-actions button:text-is('Next question')")
+    assert mock.inner_text(".mock-badges span:last-child") == "3 follow-ups"
+    for place in (1, 2, 3):
+        assert further.count() == 1
+        press(mock, "Skip")
+        assert title(mock) == f"Question 1 of 2, follow-up {place} of 3"
+    assert further.count() == 0, "behind the last follow-up there is nothing to pass"
+    go_on(mock, first, other)
+    press(mock, "Skip")
+    further.click()
+    assert title(mock) == "Question 2 of 2"
+    assert further.count() == 0, "no question is behind the last one"
+
+
+@pytest.mark.parametrize("height", [844, 500])
+def test_what_an_answer_uncovers_comes_into_view_or_its_beginning_does(mock, stored, height, resize):
+    resize(mock, 390, height)
+    go_on(mock, with_follow_ups(stored, 3)[0])
+    mock.evaluate("() => document.querySelector('.mock-actions').scrollIntoView({ block: 'end' })")
+    for words in ("short", "whiteboard"):
+        press(mock, f"Show the {words}")
+        head = mock.locator(".mock-part").last.bounding_box()["y"]
+        actions = mock.locator(".mock-actions").bounding_box()
+        assert 40 < head < height, "below the bar of the page"
+        assert actions["y"] + actions["height"] <= height + 1 or head < 150
+
+
 def test_an_answer_is_shown_step_by_step(mock, stored):
     start(mock, 1)
     assert mock.query_selector(".mock-answer") is None

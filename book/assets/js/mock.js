@@ -156,9 +156,12 @@
     };
     const go = (index) => {
       if (index >= steps.length) return end();
+      save(index);
+      return step(index);
+    };
+    const save = (index) => {
       const rows = done.map((one) => [one.index, one.rating, one.seconds]);
       storage.save({ session: { names: list.map(({ name }) => name), index, done: rows, pool, target } });
-      return step(index);
     };
 
     function step(index) {
@@ -193,29 +196,43 @@
         if (shown === 1) answers.after(rating.set);
         offer();
         head.focus({ preventScroll: true });
-        part.scrollIntoView({ block: "nearest" }); // all of the answer, not its heading alone at the edge of a small screen
+        // All of the answer and what comes next, or where that is more than the screen holds, the answer from its beginning.
+        for (const place of [actions, head]) place.scrollIntoView({ block: "nearest" });
       };
       const next = () => go(index + 1);
-      const rate = () => {
-        const value = rating.value();
-        if (value === null) return;
-        done.push(rated(index, value, watch.seconds()));
-        practice.rate(question.name, value, at + 1);
-        next();
-      };
+      const skip = button("Skip", next);
+      // A rating is kept as soon as it is chosen: who leaves here goes on with the next step.
+      rating.set.addEventListener("change", () => {
+        const row = rated(index, rating.value(), watch.seconds());
+        const place = done.findIndex((one) => one.index === index);
+        done.splice(place < 0 ? done.length : place, 1, row);
+        practice.rate(question.name, row.rating, at + 1);
+        save(index);
+        skip.disabled = true;
+      });
+      const rate = () => rating.value() !== null && next();
+      const nextQuestion = steps.findIndex((one) => one.index > number);
       const offer = () => {
         actions.replaceChildren();
         if (shown < parts.length) actions.append(button(parts[shown][1], reveal, shown === 0));
         if (shown) actions.append(button(following ? further : "See the report", rate, true));
-        actions.append(button(shown ? "Skip the rating" : "Skip", next), button("End the interview", end));
+        if (shown) skip.textContent = "Skip the rating";
+        actions.append(skip);
+        if (following?.at >= 0 && nextQuestion > 0) actions.append(button("Next question", () => go(nextQuestion)));
+        actions.append(button("End the interview", end));
       };
       offer();
-      const badges = session.badges(mock.title(question.topic), question.kind, vocabulary.levels[question.level]);
+      const badges = session.badges(
+        mock.title(question.topic),
+        question.kind,
+        vocabulary.levels[question.level],
+        plural(question.followUps.length, "follow-up"),
+      );
       const far = h("progress", { class: "mock-far", max: steps.length, value: index, "aria-hidden": "true" });
       session.show(root, session.title(title), far, badges, first, asked, watch.bar, answers, actions);
     }
 
-    go(from);
+    go(done.some(({ index }) => index === from) ? from + 1 : from);
   }
 
   start.show();
