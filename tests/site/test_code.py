@@ -4,7 +4,8 @@ import pytest
 
 pytestmark = pytest.mark.browser
 PAGE, NEXT, TASKS = "attention-in-fifteen-minutes", "masks", "exercises"
-SWITCH = ".code-switch"
+SWITCH, TOLD = ".code-switch", ".code-told"
+BACK = "Show the code as the book has it"
 CELLS = ".bd-article .cell .cell_input"
 # Which of the cells of code show, the checks and solutions left out, which have words of their own.
 SHOWN = """() => [...document.querySelectorAll(".bd-article .cell .cell_input")].filter((cell) => {
@@ -43,9 +44,33 @@ def test_one_switch_folds_and_opens_all_code_and_the_next_page_knows(open_page):
     assert all(page.evaluate(SHOWN))
     page = open_page(PAGE)
     assert all(page.evaluate(SHOWN))
-    assert page.evaluate(SHOWN) != as_written
+    folds = page.locator("details.hide").count()
+    page.get_by_role("button", name=BACK).click()
+    assert page.evaluate(SHOWN) == as_written
+    assert page.locator("details.hide").count() < folds, "what the book does not fold has no fold"
+    assert page.evaluate("() => store.read('code')") == {}
     page.get_by_role("button", name="Fold all code").click()
     assert not any(page.evaluate(SHOWN))
+
+
+def test_the_switch_shows_its_state_and_tells_what_a_press_did(open_page):
+    page = open_page(PAGE)
+    page.evaluate("() => scrollTo({ top: 0, behavior: 'instant' })")
+    signs, switch, told = [], page.locator(SWITCH), page.locator(TOLD)
+    assert told.get_attribute("role") == "status"
+    assert told.inner_text() == ""
+    place = switch.bounding_box()
+    for done in ("All code is folded", "All code is open", "Code as the book has it"):
+        signs.append(switch.inner_text())
+        page.mouse.click(place["x"] + 5, place["y"] + 5)
+        assert told.inner_text() == done
+        box = told.bounding_box()
+        assert box["y"] > place["y"] + place["height"] - 1
+        assert 0 < box["x"] < box["x"] + box["width"] <= 1440
+        assert switch.bounding_box() == place, "no press moves it"
+    assert len(set(signs)) == 3
+    assert switch.inner_text() == signs[0]
+    page.wait_for_function(f"() => document.querySelector('{TOLD}').textContent === ''")
 
 
 def test_what_another_tab_keeps_closes_no_fold_that_a_reader_opened(open_page):
@@ -59,7 +84,7 @@ def test_what_another_tab_keeps_closes_no_fold_that_a_reader_opened(open_page):
     page.wait_for_function("() => window.heard")
     assert page.evaluate(SHOWN).count(True) == 1
     other.get_by_role("button", name="Open all code").click()
-    page.wait_for_selector(f"{SWITCH}[aria-label='Fold all code']")
+    page.wait_for_selector(f"{SWITCH}[aria-label='{BACK}']")
     assert all(page.evaluate(SHOWN))
     other.close()
 
