@@ -15,7 +15,21 @@ BARS = ".bd-header-article *, .sidebar-primary-item :is(.navbar-brand, .search-b
 @pytest.fixture
 def open_page(page, server):
     """Open a page of the site with a store that holds nothing but these readings."""
+    yield opener(page, server)
+    page.evaluate("() => localStorage.clear()")
 
+
+@pytest.fixture
+def open_in_time(browser, server):
+    """The same in a context of its own, where a test lets seconds pass."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.clock.install()
+    yield opener(page, server)
+    context.close()
+
+
+def opener(page, server):
     def go(name, reading=None):
         page.goto(f"{server}/book/index.html")
         kept = {"version": 1, "sections": {"reading": reading}} if reading else None
@@ -26,8 +40,7 @@ def open_page(page, server):
         page.goto(f"{server}/{name}.html")
         return page
 
-    yield go
-    page.evaluate("() => localStorage.clear()")
+    return go
 
 
 def entry(share, at="2026-01-01T00:00:00.000Z", **more):
@@ -39,18 +52,26 @@ def scroll_to(page, share):
     page.evaluate(
         """async (share) => {
           const { height } = document.querySelector(".bd-article").getBoundingClientRect();
+          const before = scrollY;
+          const heard = new Promise((done) => addEventListener("scroll", done, { once: true }));
           scrollTo({ top: share * height, behavior: "instant" });
+          if (scrollY !== before) await heard;
         }""",
         share,
     )
 
 
-def test_a_page_keeps_how_far_it_was_read_and_the_section(open_page):
-    page = open_page(PAGE)
+def stay(page, seconds):
+    page.clock.run_for(1000 * seconds)
+
+
+def test_a_page_keeps_how_far_it_was_read_and_the_section(open_in_time):
+    page = open_in_time(PAGE)
     before = page.evaluate(SHARE)
     assert page.evaluate(KEPT) == {}
+    stay(page, 300)
     scroll_to(page, 0.5)
-    page.wait_for_function(f"() => '{PAGE}' in ({KEPT})()")
+    page.wait_for_function(f"() => ({KEPT})()['{PAGE}'].share > {before} + 0.1")
     kept = page.evaluate(KEPT)[PAGE]
     assert before < 0.4 < kept["share"] < 0.9
     assert page.evaluate(SHARE) == pytest.approx(kept["share"], abs=0.01)
@@ -70,21 +91,66 @@ def test_a_page_keeps_how_far_it_was_read_and_the_section(open_page):
     assert now < 0.4
 
 
-def test_the_front_page_leads_to_where_one_stopped_and_behind_a_page_that_is_read(open_page, server):
-    page = open_page(PAGE)
+def test_a_page_that_one_only_looked_at_is_not_kept(open_in_time, server):
+    page = open_in_time(PAGE)
     scroll_to(page, 0.5)
-    page.wait_for_function(f"() => '{PAGE}' in ({KEPT})()")
+    stay(page, 3)
+    page.goto(f"{server}/{NEXT}.html")
+    assert page.evaluate(KEPT) == {}
+    stay(page, 18)
+    scroll_to(page, 0)
+    stay(page, 1)
+    assert page.evaluate(KEPT) == {}, "at its top one reads no tenth of a page"
+    stay(page, 2)
+    assert list(page.evaluate(KEPT)) == [NEXT], "twenty seconds are enough, even for who does not scroll"
+    page.goto(f"{server}/{PAGE}.html")
+    stay(page, 15)
+    scroll_to(page, 0.2)
+    stay(page, 1)
+    assert PAGE in page.evaluate(KEPT), "so is a tenth of the page"
+
+
+def test_a_page_that_is_hidden_is_not_read(open_in_time):
+    page = open_in_time(PAGE)
+    page.evaluate("() => Object.defineProperty(document, 'hidden', { get: () => true })")
+    stay(page, 300)
+    scroll_to(page, 0.5)
+    stay(page, 1)
+    assert page.evaluate(KEPT) == {}
+
+
+def test_a_jump_to_the_foot_of_a_page_does_not_read_it(open_in_time, server):
+    page = open_in_time(PAGE)
+    stay(page, 15)
+    scroll_to(page, 1)
+    stay(page, 1)
+    assert page.evaluate(KEPT)[PAGE]["share"] < 0.6
+    page.goto(f"{server}/book/attention/index.html")
+    assert page.locator("a.page-read").count() == 0
+    page.goto(f"{server}/{PAGE}.html")
+    stay(page, 120)
+    scroll_to(page, 1)
+    stay(page, 1)
+    assert page.evaluate(KEPT)[PAGE]["share"] > 0.9
+
+
+def test_the_front_page_leads_to_where_one_stopped_and_behind_a_page_that_is_read(open_in_time, server):
+    page = open_in_time(PAGE)
+    stay(page, 300)
+    scroll_to(page, 0.5)
+    page.wait_for_function(f"() => ({KEPT})()['{PAGE}'].share > 0.4")
     kept = page.evaluate(KEPT)[PAGE]
     page.goto(f"{server}/book/index.html")
     place = page.locator(".continue-reading")
     assert place.inner_text() == f"Go on reading: Masks: {kept['section']}, {kept['share']:.0%} read"
     place.locator("a").click()
     page.wait_for_url(f"{server}/{PAGE}.html#{kept['anchor']}")
+    stay(page, 300)
     scroll_to(page, 1)
     page.wait_for_function(f"() => ({KEPT})()['{PAGE}'].share > 0.9")
     page.goto(f"{server}/book/index.html")
     title = "A translator that you can look into"
-    assert place.inner_text() == f"Go on reading: {title}, behind Masks"
+    assert place.inner_text() == f"Go on reading: {title}, the page after Masks"
     assert place.locator("a").get_attribute("href") == f"{server}/{NEXT}.html"
 
 
@@ -132,6 +198,13 @@ def test_the_line_of_the_front_page_has_its_room_before(open_page):
     page.evaluate("() => localStorage.clear()")
     page.reload()
     assert page.evaluate("() => document.querySelector('.front').getBoundingClientRect().top") == with_place
+
+
+@pytest.mark.parametrize("name", ["questions", "exercises", "claims"])
+def test_a_page_of_a_chapter_that_is_looked_up_is_no_place_to_go_on(open_page, name):
+    later = entry(0.95, "2026-03-01T00:00:00.000Z", next=NEXT, nextTitle="Heads")
+    page = open_page("book/index", {PAGE: entry(0.3), f"book/attention/{name}": later})
+    assert page.inner_text(".continue-reading") == "Go on reading: Masks, 30% read"
 
 
 def test_what_is_looked_up_is_no_place_to_go_on(open_page, server):

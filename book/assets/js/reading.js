@@ -2,12 +2,15 @@
  * a tick in lists of pages of the others, and the front page leads to where one stopped.
  *
  * The section "reading" holds, by the name of a page, {at, share, title, anchor, section, next, nextTitle}: the largest
- * share that was seen, the heading that was last on the screen, and the page behind this one.
+ * share that was read, the heading that was last on the screen, and the page behind this one. A page that one only looked
+ * at is not kept.
  */
 (() => {
   "use strict";
 
   const READ = 0.9; // the share from which on a page counts as read
+  const SCREEN = 5; // seconds that a screen takes at least: a jump to the foot of a page reads little of it
+  const STAY = 20; // seconds on a page, without which a tenth must be read
   const SECTION = "reading";
   const PAGE = /^book\/[a-z0-9-]+\/[a-z0-9-]+$/;
   const root = new URL(document.documentElement.dataset.content_root ?? "./", location.href);
@@ -46,20 +49,19 @@
     const behind = PAGE.test(next)
       ? { next, nextTitle: words(forward.querySelector(".prev-next-title")) }
       : { next: "", nextTitle: "" };
-    const seen = () => {
-      const { top, height } = article.getBoundingClientRect();
-      return Math.min(1, Math.max(0, (innerHeight - top) / height));
-    };
-    let most = kept().get(name)?.share ?? 0;
-    let moved = false;
+    const before = kept().get(name)?.share ?? 0;
+    let most = before;
+    let stayed = 0; // seconds in view
 
     function draw() {
-      const share = seen();
-      most = Math.max(most, share);
+      const { top, height } = article.getBoundingClientRect();
+      const share = Math.min(1, Math.max(0, (innerHeight - top) / height));
+      most = Math.max(most, Math.min(share, before + ((stayed / SCREEN) * innerHeight) / height));
       bar.style.transform = `scaleX(${share})`;
     }
     function note() {
       draw();
+      if (stayed < STAY && most < before + 0.1) return;
       const parts = [...article.querySelectorAll("section > h2")];
       const here = parts.filter((heading) => heading.getBoundingClientRect().top < innerHeight / 2).pop();
       const [anchor, section] = here ? [here.parentElement.id, words(here)] : ["", ""];
@@ -70,15 +72,14 @@
     addEventListener(
       "scroll",
       () => {
-        moved = true;
         clearTimeout(waiting);
         waiting = setTimeout(note, 300);
         requestAnimationFrame(draw);
       },
       { passive: true },
     );
-    // A page that fits on the screen is not scrolled: it is read when somebody has stayed for some seconds.
-    addEventListener("pagehide", () => (moved || performance.now() > 5000) && note());
+    setInterval(() => document.hidden || (++stayed === STAY && note()), 1000);
+    addEventListener("pagehide", note);
     addEventListener("resize", draw);
     draw();
   }
@@ -96,8 +97,8 @@
 
   function lead() {
     const place = document.querySelector(".continue-reading");
-    // A quiz, a list or one's own progress is looked up and not read through: the place is in a chapter.
-    const chapters = [...kept()].filter(([page]) => !page.startsWith("book/interview/"));
+    // Questions, exercises, a quiz or a list are looked up and not read through: the place is on a page of a chapter.
+    const chapters = [...kept()].filter(([page]) => !/^book\/interview\/|\/(questions|exercises|claims)$/.test(page));
     const [last] = chapters.sort(([, one], [, other]) => (one.at < other.at ? 1 : -1));
     if (!place || !last) return;
     const [page, entry] = last;
@@ -105,7 +106,7 @@
     const link = document.createElement("a");
     link.href = done ? addressOf(entry.next, "") : addressOf(page, /^[\w.-]+$/.test(entry.anchor) ? entry.anchor : "");
     link.textContent = done ? entry.nextTitle : [entry.title, entry.section].filter(Boolean).join(": ");
-    const told = done ? `, behind ${entry.title}` : `, ${Math.round(100 * entry.share)}% read`;
+    const told = done ? `, the page after ${entry.title}` : `, ${Math.round(100 * entry.share)}% read`;
     place.replaceChildren("Go on reading: ", link, told);
   }
 
