@@ -120,7 +120,7 @@ def test_a_question_is_rated_by_keyboard_and_the_mock_interview_and_the_index_kn
     assert first.get_by_label("3: Right and complete").is_checked()
     tab_to(page, f"#rating-{name}-3")
     page.keyboard.press("ArrowLeft")
-    assert first.locator("[role=status]").inner_text() == "Kept in this browser, 2 of 3: right, with gaps."
+    assert first.locator("[role=status]").inner_text() == "Kept in this browser: 2 of 3."
     section = kept(page, "mock")
     assert section["ratings"][name]["row"] == [2, 1], "the follow-ups stay"
     assert section["ratings"][name]["at"] > AT
@@ -144,13 +144,22 @@ def test_a_question_is_rated_by_keyboard_and_the_mock_interview_and_the_index_kn
     second = other.get_attribute("id")
     other.locator("summary").click()
     other.get_by_label("0: No answer").check()
-    other.get_by_role("link", name="List the questions to repeat").click()
+    link = other.get_by_role("link", name="List the questions to repeat")
+    link.scroll_into_view_if_needed()
+    place = other.bounding_box()["y"]
+    link.evaluate("(link) => link.click()")  # which does not scroll
     page.wait_for_url("**/interview/index.html#to-repeat")
     page.wait_for_selector(".question-filter")
     listed = page.locator(".question-entry:visible a")
     assert listed.evaluate_all("all => all.map((a) => a.hash)") == [f"#{second}"]
     assert page.locator(".question-heading:visible").inner_text().rstrip("# ") == "Generation (1)"
     assert 0 <= page.locator(".question-filter").bounding_box()["y"] < 200, "the list is in view"
+
+    page.go_back()
+    page.wait_for_load_state("load")
+    opened = page.locator("details.interview-question[open]")
+    assert opened.evaluate_all("all => all.map((box) => box.id)") == [name, second], "what was open is open again"
+    assert other.bounding_box()["y"] == pytest.approx(place, abs=20), "the page stands where it stood, to a line"
 
     clean("interview/mock-interview.html", ".mock-form")
     assert "You have rated 2 of" in page.inner_text(".mock-stage")
@@ -169,6 +178,21 @@ def test_a_question_is_rated_by_keyboard_and_the_mock_interview_and_the_index_kn
     page.focus(".question-random")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/generation/questions.html#{name}")
+
+
+@pytest.mark.parametrize("width", [1440, 390, 360])
+def test_what_a_rating_brings_moves_nothing(clean, resize, width):
+    page = clean("attention/questions.html", ".interview-question")
+    resize(page, width, 844)
+    box = page.locator("details.interview-question").first
+    box.locator("summary").click()
+    height = box.locator(".question-rate").bounding_box()["height"]
+    for value in range(4):
+        box.locator(".question-rate input").nth(value).check()
+        assert box.locator(".question-repeat").is_visible() == (value < 2)
+        assert box.locator(".question-rate").bounding_box()["height"] == height
+    box.get_by_role("button", name="Take it back").click()
+    assert box.locator(".question-rate").bounding_box()["height"] == height
 
 
 def test_a_question_at_random_may_be_any_of_those_that_fit(clean):

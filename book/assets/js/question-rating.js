@@ -38,11 +38,8 @@
     const save = (value) => {
       rate(name, value);
       show();
-      const where = store.available
-        ? "Kept in this browser"
-        : "This browser keeps nothing: it lasts until you leave the page";
-      status.textContent =
-        value === null ? "Your rating is taken back." : `${where}, ${value} of 3: ${RATINGS[value].toLowerCase()}.`;
+      const where = store.available ? "Kept in this browser" : "Kept until you leave the page";
+      status.textContent = value === null ? "Your rating is taken back." : `${where}: ${value} of 3.`; // a line of a phone
     };
     const inputs = RATINGS.map((_, value) =>
       h("input", {
@@ -93,8 +90,14 @@
     show();
   }
 
+  // The history of the tab knows what is open: who comes back finds it so, and then a browser finds the place on the page.
+  const { open } = history.state ?? {};
   for (const box of boxes) {
-    box.addEventListener("toggle", () => offer(box));
+    box.open ||= Boolean(open?.includes(box.id));
+    box.addEventListener("toggle", () => {
+      offer(box);
+      history.replaceState({ ...history.state, open: boxes.filter((one) => one.open).map((one) => one.id) }, "");
+    });
     offer(box);
   }
   watch(show);
