@@ -15,8 +15,8 @@ pytestmark = pytest.mark.browser
 PLACE = "book/interview/mock-interview.html"
 KEY = "transformers-tested"
 WORDS = ["No answer", "A part of it", "Right, with gaps", "Right and complete"]
-FILE = "_static/mock-questions.js"
-MOST_BYTES, MOST_BYTES_OF_TEXTS = 60_000, 360_000
+FOLDER = "_static/mock"
+MOST_BYTES, MOST_BYTES_OF_A_QUESTION = 60_000, 7_000
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_the_page_and_its_script_hold_every_question_and_every_follow_up_of_the_
         for name, q in stored.items()
     }
     assert len(drawn) == len(stored)
-    mock.evaluate("() => mock.open()")
+    mock.evaluate("() => mock.open(mock.questions)")
     parts = mock.evaluate(
         """() => mock.questions.map(({ part, followUps }) => [
           ...["short", "full", "mistake", "evidence"].map(part),
@@ -117,11 +117,10 @@ def test_the_page_and_its_script_hold_every_question_and_every_follow_up_of_the_
 
 
 def test_each_question_links_to_its_place_in_a_chapter_and_to_its_evidence(site, stored):
-    text = json.loads((site / FILE).read_text("utf8").partition(" = ")[2].removesuffix(";\n"))["texts"]
-    boxes = re.split(r'<div class="mock-question', text)[1:]
-    assert len(boxes) == len(stored)
-    for box in boxes:
-        name = re.search(r'data-name="([\w-]+)"', box)[1]
+    for name in stored:
+        script = (site / FOLDER / f"{name}.js").read_text("utf8")
+        box = json.loads(script.partition(" = ")[2].removesuffix(";\n"))
+        assert f'data-name="{name}"' in box
         evidence = box.split('data-part="evidence"')[1].split("</ul>")[0]
         links = re.findall(r'href="([\w./-]*)#([\w-]+)"', evidence)
         here = (site / PLACE).parent
@@ -137,12 +136,12 @@ def test_the_questions_are_loaded_when_an_interview_begins(page, server, site):
     page.on("request", lambda request: loaded.append(request.url))
     page.goto(f"{server}/{PLACE}")
     page.wait_for_selector(".mock-form")
-    assert not [url for url in loaded if "mock-questions" in url]
+    assert not [url for url in loaded if f"/{FOLDER}/" in url]
     assert len(gzip.compress((site / PLACE).read_bytes())) < MOST_BYTES
-    assert len(gzip.compress((site / FILE).read_bytes())) < MOST_BYTES_OF_TEXTS
-    start(page, 1)
+    assert max(len(gzip.compress(path.read_bytes())) for path in (site / FOLDER).iterdir()) < MOST_BYTES_OF_A_QUESTION
+    start(page, 3)
     page.wait_for_selector(".mock-asking")
-    assert len([url for url in loaded if "mock-questions" in url]) == 1
+    assert len([url for url in loaded if f"/{FOLDER}/" in url]) == 3
     page.evaluate("() => store.erase()")
 
 
@@ -156,7 +155,7 @@ def test_questions_that_do_not_load_are_reported_and_can_be_asked_for_again(mock
         mock.wait_for_selector(".mock-asking")
         mock.reload()
     waiting = []
-    mock.route("**/mock-questions.js*", lambda route: waiting.append(route))
+    mock.route("**/_static/mock/*.js*", lambda route: waiting.append(route))
     if button == "Go on with it":
         press(mock, button)
     else:
@@ -167,7 +166,7 @@ def test_questions_that_do_not_load_are_reported_and_can_be_asked_for_again(mock
     waiting.pop().abort()
     mock.wait_for_function(TOLD, arg="did not load")
     watch.clear()
-    mock.unroute("**/mock-questions.js*")
+    mock.unroute("**/_static/mock/*.js*")
     press(mock, button)
     mock.wait_for_selector(".mock-asking")
 

@@ -14,7 +14,7 @@ from fontTools.ttLib import TTFont
 from sphinx.errors import ExtensionError
 
 from companion.book import stable
-from companion.book.site import mathjax, mock_page
+from companion.book.site import mathjax
 from companion.book.site.live_lab import addresses
 from tests.tools.small import SmallBook, notebook
 
@@ -86,7 +86,8 @@ It asks.
 """
 CARDS = "# Cards\n\n{card-count}`cards`, {card-count}`questions`, {card-count}`follow-ups`.\n\n```{card-files}\n```\n"
 PARTS = ("mathjax", "questions_page", "live_lab", "exercises_here", "mock_page", "cards_page")
-TEXTS = "_build/html/_static/mock-questions.js"
+TEXTS = "_build/html/_static/mock"
+NAMES = ("q-else", "q-easy", "q-why")
 INDEX = "# Home\n\n```{toctree}\none/index\nlab/index\nexercises\ncards\nrefs\n```\n"
 
 
@@ -140,12 +141,13 @@ def book(tmp_path):
 
 
 def texts(book):
-    """The texts of the questions, which a script holds."""
-    script = (book.folder / TEXTS).read_text("utf8")
-    assert script.startswith("window.mockQuestions = ")
-    stored = json.loads(script.removeprefix("window.mockQuestions = ").removesuffix(";\n"))
-    whole = re.sub(r"␟(\d+)␟", lambda match: stored["formulas"][int(match[1])], stored["texts"])
-    return BeautifulSoup(whole, "html.parser")
+    """The texts of the questions, each in a script of its own."""
+    found = []
+    for name in NAMES:
+        script = (book.folder / TEXTS / f"{name}.js").read_text("utf8")
+        assert script.startswith("window.mockText = ")
+        found.append(json.loads(script.removeprefix("window.mockText = ").removesuffix(";\n")))
+    return BeautifulSoup("".join(found), "html.parser")
 
 
 def test_the_page_has_what_a_draw_needs_by_topic_in_the_order_of_the_index_the_easier_first(built):
@@ -157,9 +159,9 @@ def test_the_page_has_what_a_draw_needs_by_topic_in_the_order_of_the_index_the_e
         {"name": "q-why", "kind": "derive", "level": "2", "topic": "one", "further": "2"},
     ]
     assert not page.select(".mock-question, .mock-asked")
-    file, _, version = place["data-file"].partition("?v=")
-    assert file == "../../_static/mock-questions.js"
-    assert version == hashlib.sha256((built.folder / TEXTS).read_bytes()).hexdigest()[:8]
+    scripts = [(built.folder / TEXTS / f"{name}.js").read_bytes() for name in NAMES]
+    assert place["data-folder"] == "../../_static/mock"
+    assert place["data-version"] == hashlib.sha256(b"".join(scripts)).hexdigest()[:8]
 
 
 def test_a_script_has_the_texts_of_each_question(built):
@@ -167,14 +169,6 @@ def test_a_script_has_the_texts_of_each_question(built):
     assert [box["data-name"] for box in boxes] == ["q-else", "q-easy", "q-why"]
     parts = [part["data-part"] for part in boxes[2].select("[data-part]")]
     assert parts == ["short", "full", "mistake", "follow-up", "answer", "follow-up", "answer", "evidence"]
-
-
-def test_a_formula_is_stored_once():
-    one, other = (f'<mjx-container jax="CHTML">{letter}</mjx-container>' for letter in "xy")
-    assert mock_page.formulas_once(f"a {one} b\n{other} {one}") == {
-        "texts": "a ␟0␟ b\n␟1␟ ␟0␟",
-        "formulas": [one, other],
-    }
 
 
 def test_links_and_citations_in_the_texts_lead_to_their_pages(built):

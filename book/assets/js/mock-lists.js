@@ -1,5 +1,5 @@
 /* The questions and the drills, and what the store keeps of both. What is shown later is a copy of what Sphinx wrote, so
- * links and formulas are right: drills into a list on the page, questions into a script, which `open` loads.
+ * links and formulas are right: drills into a list on the page, each question into a script, which `open` loads.
  */
 const mock = (() => {
   "use strict";
@@ -7,9 +7,9 @@ const mock = (() => {
   const { all, one } = dom;
   const title = (topic) => vocabulary.topics[topic] ?? topic;
   const place = one(".mock-texts");
-  /** The texts, once they are loaded: 3 MB, which the page does not hold. @type {DocumentFragment | undefined} */
-  let texts;
-  const boxOf = (name) => one(`.mock-question[data-name="${name}"]`, texts);
+  /** The texts of a question, once they are loaded. @type {Map<string, DocumentFragment>} */
+  const texts = new Map();
+  const boxOf = (name) => one(".mock-question", texts.get(name));
   const further = (name, at, part) =>
     one(`.mock-follow-ups > li:nth-child(${at + 1}) > [data-part="${part}"]`, boxOf(name));
   /** @type {{name: string, topic: string, kind: string, level: string, further: string}[]} */
@@ -29,27 +29,20 @@ const mock = (() => {
       },
     })),
   }));
-  /** @type {Promise<void> | null} */
-  let loading = null;
-  /** Load the texts of the questions, once. */
-  const open = () => {
-    loading ??= new Promise((done, fail) => {
+  /** Load the texts of a question. @param {string} name @returns {Promise<void>} */
+  const load = (name) =>
+    new Promise((done, fail) => {
       const script = document.createElement("script");
-      script.src = place.dataset.file;
+      script.src = `${place.dataset.folder}/${name}.js?v=${place.dataset.version}`;
       script.onload = () => {
-        const { texts: stored, formulas } = /** @type {any} */ (window).mockQuestions;
-        const whole = stored.replace(/␟(\d+)␟/g, (_, at) => formulas[at]);
-        texts = document.createRange().createContextualFragment(whole);
+        texts.set(name, document.createRange().createContextualFragment(/** @type {any} */ (window).mockText));
         done();
       };
-      script.onerror = () => {
-        loading = null;
-        fail(new Error(`${script.src} did not load`));
-      };
+      script.onerror = () => fail(new Error(`${script.src} did not load`));
       document.head.append(script);
     });
-    return loading;
-  };
+  /** Load the texts of questions that are not there yet. @param {{name: string}[]} list */
+  const open = (list) => Promise.all(list.map(({ name }) => texts.has(name) || load(name)));
   const drills = all(".coding-drill").map((item) => ({
     .../** @type {{name: string, topic: string, kind: string, tier: string}} */ (
       /** @type {unknown} */ ({ ...item.dataset })

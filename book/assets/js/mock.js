@@ -133,7 +133,7 @@
       if (told) told.textContent = words;
     };
     tell("The questions are being loaded.");
-    return mock.open().then(
+    return mock.open(given[0]).then(
       () => ask(...given),
       () => tell("The questions did not load. Try again."),
     );

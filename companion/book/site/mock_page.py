@@ -2,7 +2,8 @@
 
 The order is that of the index of questions: by topic, and in a topic the easier ones first. Sphinx renders the texts as
 those of any page, so links, citations and formulas are right. They are 3 MB, so the page has only what a draw needs,
-and the texts come from a script beside it when an interview begins. Citations lead to their entries without a tooltip.
+and the texts of each question are a script, which is loaded when an interview asks it. Citations lead to their entries
+without a tooltip.
 """
 
 import hashlib
@@ -21,10 +22,9 @@ from companion.book.site.html import element, evidence, parse
 from companion.book.topics import TOPICS
 
 MARK = "<!-- mock interview -->"
-FILE = "_static/mock-questions.js"
+FOLDER = "_static/mock"
 _QUESTION = re.compile(r'<div class="mock-question[^>]*>')
 _DATA = re.compile(r'data-([a-z]+)="([^"]*)"')
-_FORMULA = re.compile(r"<mjx-container.*?</mjx-container>", re.DOTALL)
 _TOOLTIP = re.compile(r'(<a [^>]*references\.html#[^"]*") title="[^"]*"')
 
 
@@ -32,15 +32,16 @@ class MockInterview(SphinxDirective):
     """The directive ``{mock-interview}``."""
 
     def run(self) -> list[nodes.Node]:
-        """Return all questions, between two marks."""
+        """Return all questions, each between two marks."""
         try:
             found = read_book(Path(self.env.srcdir))
         except ValueError as error:
             raise ExtensionError(f"mock interview: {error}") from None
         order = list(dict.fromkeys([*TOPICS, *(question.topic for question in found)]))
         found.sort(key=lambda question: (order.index(question.topic), question.level))
-        place = nodes.container("", *map(self._question, found), classes=["mock-lists"])
-        return [nodes.raw("", MARK, format="html"), place, nodes.raw("", MARK, format="html")]
+        mark = nodes.raw("", MARK, format="html")
+        texts = (node for question in found for node in (self._question(question), mark.deepcopy()))
+        return [nodes.container("", mark, *texts, classes=["mock-lists"])]
 
     def _question(self, question: Question) -> nodes.Element:
         where = f"{question.page}.ipynb, {question.name}"
@@ -88,33 +89,25 @@ class Stage(SphinxDirective):
         return [nodes.container("", *parse(self, self.content, offset=self.content_offset), classes=[self.name])]
 
 
-def formulas_once(text: str) -> dict[str, str | list[str]]:
-    """Take the set formulas out of a text, each but once: they are two thirds of it, and many are alike.
-
-    Returns:
-        ``texts``, with ``␟n␟`` in the place of formula n, and ``formulas``.
-    """
-    found: dict[str, int] = {}
-    short = _FORMULA.sub(lambda match: f"␟{found.setdefault(match[0], len(found))}␟", text)
-    return {"texts": short, "formulas": list(found)}
-
-
 def on_page(app: Sphinx, page: str, template: str, context: dict[str, object], doctree: nodes.document | None) -> None:
-    """Put what stands between the marks into a script, and leave in its place what a draw needs."""
+    """Put each question between the marks into a script of its own, and leave in their place what a draw needs."""
     parts = str(context.get("body", "")).split(MARK)
-    if len(parts) != 3:
+    if len(parts) < 3:
         return
-    before, lists, after = parts
-    questions = [dict(_DATA.findall(tag)) for tag in _QUESTION.findall(lists)]
-    stored = json.dumps(formulas_once(_TOOLTIP.sub(r"\1", lists)), ensure_ascii=False)
-    script = f"window.mockQuestions = {stored};\n"
-    place = Path(app.outdir) / FILE
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(script, "utf8")
-    address = f"{context['pathto'](FILE, 1)}?v={hashlib.sha256(script.encode()).hexdigest()[:8]}"
+    before, *texts, after = parts
+    folder, version, questions = Path(app.outdir, FOLDER), hashlib.sha256(), []
+    folder.mkdir(parents=True, exist_ok=True)
+    for text in texts:
+        question = dict(_DATA.findall(_QUESTION.search(text)[0]))
+        stored = json.dumps(_TOOLTIP.sub(r"\1", text.strip()), ensure_ascii=False)
+        script = f"window.mockText = {stored};\n"
+        (folder / f"{question['name']}.js").write_text(script, "utf8")
+        version.update(script.encode())
+        questions.append(question)
     data = json.dumps(questions, separators=(",", ":"))
     inner = f'<script type="application/json">{data}</script>'
-    context["body"] = f'{before}<div class="mock-texts" hidden data-file="{address}">{inner}</div>{after}'
+    named = f'data-folder="{context["pathto"](FOLDER, 1)}" data-version="{version.hexdigest()[:8]}"'
+    context["body"] = f'{before}<div class="mock-texts" hidden {named}>{inner}</div>{after}'
 
 
 def setup(app: Sphinx) -> dict[str, object]:
