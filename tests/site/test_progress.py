@@ -152,7 +152,7 @@ def test_a_question_is_rated_by_keyboard_and_the_mock_interview_and_the_index_kn
     page.wait_for_selector(".question-filter")
     listed = page.locator(".question-entry:visible a")
     assert listed.evaluate_all("all => all.map((a) => a.hash)") == [f"#{second}"]
-    assert page.locator(".question-heading:visible").inner_text().rstrip("# ") == "Generation (1)"
+    assert page.locator(".question-heading:visible").inner_text().rstrip("# ") == "Generation and serving (1)"
     assert 0 <= page.locator(".question-filter").bounding_box()["y"] < 200, "the list is in view"
 
     page.go_back()
@@ -189,7 +189,7 @@ def test_what_a_rating_brings_moves_nothing(clean, resize, width):
     height = box.locator(".question-rate").bounding_box()["height"]
     for value in range(4):
         box.locator(".question-rate input").nth(value).check()
-        assert box.locator(".question-repeat").is_visible() == (value < 2)
+        box.locator(".question-repeat").wait_for(state="visible" if value < 2 else "hidden")
         assert box.locator(".question-rate").bounding_box()["height"] == height
     box.get_by_role("button", name="Take it back").click()
     assert box.locator(".question-rate").bounding_box()["height"] == height
@@ -197,7 +197,7 @@ def test_what_a_rating_brings_moves_nothing(clean, resize, width):
 
 def test_a_question_at_random_may_be_any_of_those_that_fit(clean):
     page = clean("interview/index.html", ".question-filter")
-    page.select_option("#question-filter-topic", "Generation")
+    page.select_option("#question-filter-topic", "Generation and serving")
     drawn = page.evaluate(
         """() => {
           const found = [];
@@ -510,6 +510,6 @@ def test_it_works_from_a_folder_and_where_storage_is_refused(browser, site):
     first = refusing.locator("details.interview-question").first
     first.locator("summary").click()
     first.get_by_label("2: Right, with gaps").check()
-    assert "This browser keeps nothing" in first.locator("[role=status]").inner_text()
+    assert "Kept until you leave the page" in first.locator("[role=status]").inner_text()
     assert first.locator(".question-mark").inner_text() == "✓ rated 2: right, with gaps"
     context.close()
