@@ -62,7 +62,8 @@ def asked(page):
     """The name of the question that is asked, found by its words among all."""
     page.wait_for_selector(".mock-asking")
     return page.evaluate(
-        """() => {
+        """async () => {
+          await mock.open(mock.questions);
           const plain = (e) => {
             const copy = e.cloneNode(true);
             for (const formula of copy.querySelectorAll(".math")) formula.remove();
