@@ -201,6 +201,40 @@ def test_a_box_that_goes_on_to_the_right_fades_out_until_its_end(page: object, s
     assert page.evaluate(f"() => ({boxes})().filter({fades}).length === ({boxes})().length - 1")
 
 
+def test_a_wide_table_and_a_long_formula_on_a_phone_say_that_they_go_on(browser: object, server: str) -> None:
+    tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    tab.goto(f"{server}/book/variants/who-uses-what.html")
+    table = tab.locator(".pst-scrollable-table-container.more")
+    table.first.wait_for()
+    sign = "(box) => getComputedStyle(box, '::before').visibility"
+    edge = "(box) => getComputedStyle(box.querySelector('tr > :first-child')).boxShadow"
+    assert table.evaluate(sign) == "visible"
+    assert table.evaluate(edge) == "none"
+    left = table.locator("caption").bounding_box()["x"]
+    table.evaluate("(box) => { box.id = 'moved'; box.scrollLeft = box.scrollWidth; }")
+    tab.wait_for_selector("#moved.past:not(.more)")
+    moved = tab.locator("#moved")
+    assert moved.evaluate(sign) == "hidden"
+    assert moved.evaluate(edge) != "none"
+    assert moved.locator("caption").bounding_box()["x"] == pytest.approx(left, abs=1)
+    tab.goto(f"{server}/book/attention/questions.html")
+    tab.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
+    formula = tab.locator("span.math-wide.more").first
+    formula.wait_for()
+    assert formula.evaluate("(one) => getComputedStyle(one).maskImage").startswith("linear-gradient")
+    formula.evaluate("(one) => { one.id = 'end'; one.scrollLeft = one.scrollWidth; }")
+    tab.wait_for_selector("#end:not(.more)")
+    tab.close()
+
+
+def test_under_a_finger_no_button_lies_on_code_or_numbers(browser: object, server: str) -> None:
+    tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    tab.goto(f"{server}/book/scaling/scaling-laws.html")
+    tab.locator("button.copybtn").first.wait_for(state="attached")
+    assert tab.locator("button.copybtn:visible").count() == 0
+    tab.close()
+
+
 def test_on_a_phone_a_table_of_prose_is_a_list(page: object, server: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{server}/book/attention/masks.html")

@@ -49,23 +49,27 @@
   // reading after a writing would lay the page out again.
   const BOXES = ".bd-article :is(pre, .output, figure, .pst-scrollable-table-container, mjx-container[display='true'])";
   const goes_on = (box) => box.scrollWidth - box.clientWidth - box.scrollLeft > 2;
+  const begun = (box) => box.scrollLeft > 2;
   const reach = () => {
     const boxes = [...document.querySelectorAll(BOXES)];
     const scroll = boxes.map(
       (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible",
     );
-    const more = boxes.map(goes_on);
+    const [more, past] = [boxes.map(goes_on), boxes.map(begun)];
     // The theme cuts a formula in a line off where it is wider than the line; one that is cut may scroll.
     const formulas = [...document.querySelectorAll(".bd-article span.math:has(mjx-math)")];
     const width = (e) => e.getBoundingClientRect().width;
     const cut = formulas.map((formula) => width(formula.querySelector("mjx-math")) > width(formula) + 2);
+    const long = formulas.map(goes_on);
     boxes.forEach((box, i) => {
       if (scroll[i]) box.setAttribute("tabindex", "0");
       else box.removeAttribute("tabindex");
       box.classList.toggle("more", scroll[i] && more[i]);
+      box.classList.toggle("past", past[i]);
     });
     formulas.forEach((formula, i) => {
       formula.classList.toggle("math-wide", cut[i]);
+      formula.classList.toggle("more", cut[i] && long[i]);
       if (cut[i]) formula.setAttribute("tabindex", "0");
       else formula.removeAttribute("tabindex");
     });
@@ -158,8 +162,9 @@
   document.addEventListener(
     "scroll",
     ({ target }) => {
-      if (target instanceof Element && target.matches(BOXES) && target.hasAttribute("tabindex"))
-        target.classList.toggle("more", goes_on(target));
+      if (!(target instanceof Element && target.matches(`${BOXES}, .math-wide`) && target.hasAttribute("tabindex"))) return;
+      target.classList.toggle("more", goes_on(target));
+      target.classList.toggle("past", begun(target));
     },
     { capture: true, passive: true },
   );
