@@ -120,3 +120,21 @@ def test_paper_shows_at_once_what_a_fold_holds(open_page):
     assert all(page.evaluate(SHOWN))
     page.evaluate("() => dispatchEvent(new Event('afterprint'))")
     page.emulate_media(media="screen", reduced_motion="reduce")
+
+
+def test_paper_keeps_the_colours_of_figures_and_has_nothing_to_press(open_page):
+    page = open_page(PAGE)
+    page.emulate_media(media="print")
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    bleached = """() => [...document.querySelectorAll(".explorer .ex-thumb i, .explorer .ex-cell")].filter(
+      (cell) => getComputedStyle(cell).printColorAdjust !== "exact").length"""
+    assert page.locator(".explorer .ex-cell").count() > 0
+    assert page.evaluate(bleached) == 0
+    icon = "(title) => getComputedStyle(title, '::after').printColorAdjust"
+    assert page.locator(".admonition.often-said > .admonition-title").first.evaluate(icon) == "exact"
+    for pressed in (".cell details.hide > summary", ".explorer button"):
+        assert page.locator(f".bd-article {pressed}:visible").count() == 0, pressed
+    page.evaluate("() => document.body.append(Object.assign(document.createElement('p'), { className: 'tooltip' }))")
+    assert page.locator("p.tooltip").evaluate("(tip) => getComputedStyle(tip).display") == "none"
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
