@@ -162,7 +162,8 @@
   document.addEventListener(
     "scroll",
     ({ target }) => {
-      if (!(target instanceof Element && target.matches(`${BOXES}, .math-wide`) && target.hasAttribute("tabindex"))) return;
+      if (!(target instanceof Element && target.matches(`${BOXES}, .math-wide`) && target.hasAttribute("tabindex")))
+        return;
       target.classList.toggle("more", goes_on(target));
       target.classList.toggle("past", begun(target));
     },
