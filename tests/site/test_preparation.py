@@ -63,6 +63,33 @@ def test_on_a_phone_each_step_of_a_plan_in_prose_names_its_day(
         assert whole["height"] < 40
 
 
+@pytest.mark.parametrize(
+    ("place", "below"),
+    [
+        ("interview/terms.html#term-lora", ""),
+        ("interview/formulas.html#formula-rope", ""),
+        ("glossary.html#term-LoRA", "dd"),
+    ],
+)
+def test_the_entry_that_one_comes_to_has_a_frame_off_its_text(
+    page: object, server: str, settle: Callable[[object], None], place: str, below: str
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/book/{place}")
+    settle(page)
+    frame = """(entry) => {
+      const { outlineStyle, outlineWidth, outlineOffset } = getComputedStyle(entry);
+      return [outlineStyle, parseFloat(outlineWidth), parseFloat(outlineOffset)];
+    }"""
+    style, width, offset = page.eval_on_selector(":target", frame)
+    assert style == "solid"
+    assert width == 2
+    assert offset >= 3
+    if below:
+        entry, text = page.locator(":target").bounding_box(), page.locator(f":target + {below}").bounding_box()
+        assert entry["y"] + entry["height"] + offset + width < text["y"] + 8, "no letter is as high as its line"
+
+
 def test_the_index_of_terms_is_a_list_on_a_phone(page: object, server: str, settle: Callable[[object], None]) -> None:
     page.set_viewport_size({"width": 360, "height": 780})
     page.goto(f"{server}/book/interview/terms.html")

@@ -36,6 +36,7 @@ FILES = {
     "formulas": ("css/formulas.css", *COPIED),
     "front-page": ("css/front.css",),
     "term-list": ("js/util.js", "js/dom.js", "js/terms.js", "css/terms.css"),
+    "glossary": ("css/terms.css",),
     "question-sheet": ("css/question-sheet.css",),
     "fig-pair": ("picture.css",),
     "plot-pair": ("css/plots.css",),
