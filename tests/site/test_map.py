@@ -174,6 +174,16 @@ def test_the_margin_has_one_stop_and_names_what_is_pointed_at(page: object, serv
 
 
 @pytest.mark.browser
+def test_the_margin_has_room_for_the_longest_list_of_parts(page: object, server: str, site: Path) -> None:
+    names = {path: re.search(r'data-here="([^"]*)"', path.read_text("utf8")) for path in site.glob("book/*/*.html")}
+    longest = max((path for path, name in names.items() if name), key=lambda path: len(names[path][1]))
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(f"{server}/{longest.relative_to(site).as_posix()}")
+    assert page.locator(".small-map-name").inner_text().count(",") >= 2
+    assert page.eval_on_selector(".small-map-name", "name => name.scrollHeight <= name.clientHeight")
+
+
+@pytest.mark.browser
 def test_the_ways_home_and_to_the_chapter_are_in_view(page: object, server: str) -> None:
     ways = page.locator(".book-home")
     for width, where in ((1440, page.locator(".book-brand a")), (390, ways.first), (390, ways.last)):

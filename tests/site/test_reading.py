@@ -167,7 +167,10 @@ def test_pages_that_are_read_have_a_tick_in_the_lists(open_page):
     )
     assert marked == ["masks.html"]
     assert page.locator(".chapter-pages a.page-read").count() == 1
-    assert page.locator(".bd-sidebar-primary a.page-read").count() == 1
+    read = page.locator(".bd-sidebar-primary a.page-read")
+    assert read.count() == 1
+    tick = read.evaluate("link => getComputedStyle(link, '::after').content")
+    assert tick.startswith('"\u00a0✓"'), "the tick does not stand on a line of its own"
 
 
 @pytest.mark.parametrize(
