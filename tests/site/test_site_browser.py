@@ -219,8 +219,14 @@ def test_a_wide_table_and_a_long_formula_on_a_phone_say_that_they_go_on(browser:
     assert moved.locator("caption").bounding_box()["x"] == pytest.approx(left, abs=1)
     tab.goto(f"{server}/book/attention/questions.html")
     tab.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
-    formula = tab.locator("span.math-wide.more").first
+    formula = tab.locator(".kept > span.math-wide.more").first
     formula.wait_for()
+    stop = """(formula) => {
+      const range = document.createRange();
+      range.selectNode(formula.nextSibling);
+      return range.getBoundingClientRect().right - formula.closest("p").getBoundingClientRect().right;
+    }"""
+    assert formula.evaluate(stop) < 1, "a full stop is in the column"
     assert formula.evaluate("(one) => getComputedStyle(one).maskImage").startswith("linear-gradient")
     formula.evaluate("(one) => { one.id = 'end'; one.scrollLeft = one.scrollWidth; }")
     tab.wait_for_selector("#end:not(.more)")
@@ -233,6 +239,55 @@ def test_under_a_finger_no_button_lies_on_code_or_numbers(browser: object, serve
     tab.locator("button.copybtn").first.wait_for(state="attached")
     assert tab.locator("button.copybtn:visible").count() == 0
     tab.close()
+
+
+@pytest.mark.parametrize("name", ["scaling/scaling-laws", "training/the-learning-rate"])
+def test_on_a_phone_the_numbers_of_a_run_need_no_scrolling(browser: object, server: str, name: str) -> None:
+    tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    tab.goto(f"{server}/book/{name}.html", wait_until="load")
+    tab.wait_for_selector("pre.more", state="attached")  # code
+    cut = "pres => pres.filter((pre) => pre.scrollWidth > pre.clientWidth).map((pre) => pre.innerText)"
+    assert tab.locator(".output.stream pre").count() > 0
+    assert tab.eval_on_selector_all(".output.stream pre", cut) == []
+    tab.close()
+
+
+def test_on_a_phone_the_lines_of_a_wide_table_go_through(browser: object, server: str) -> None:
+    tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    tab.goto(f"{server}/book/complexity/steps-and-paths.html")
+    row = ".pst-scrollable-table-container.more tbody tr"
+    tab.locator(row).first.wait_for()
+    # A cell that stays is drawn for itself, on whole pixels: so must be all others, and its ground ends above the line.
+    looks = """cells => cells.map((cell) => {
+      const { backgroundClip, lineHeight } = getComputedStyle(cell);
+      return [backgroundClip, parseFloat(lineHeight) % 1];
+    })"""
+    seen = tab.eval_on_selector_all(f"{row} > :first-child", looks)
+    assert seen
+    assert all(look == ["padding-box", 0] for look in seen), seen
+    tab.close()
+
+
+def test_the_bar_of_a_page_without_contents_goes_on_to_the_edge_of_the_window(page: object, server: str) -> None:
+    page.set_viewport_size({"width": 1920, "height": 900})
+    page.goto(f"{server}/book/interview/forty-questions.html")
+    assert page.locator(".bd-sidebar-secondary").count() == 0
+    assert page.evaluate("document.elementFromPoint(1915, 20).matches('.bd-header-article')")
+    assert page.evaluate("document.documentElement.scrollWidth") == 1920
+
+
+def test_the_button_of_the_side_list_has_a_ring_and_a_tooltip_beside_it(page: object, server: str) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(f"{server}/book/attention/masks.html")
+    button = page.locator(".bd-header-article .primary-toggle")
+    button.focus()
+    for key in ("Shift+Tab", "Tab"):
+        page.keyboard.press(key)
+    ring = "e => { const s = getComputedStyle(e); return [s.outlineStyle, s.outlineWidth, s.outlineOffset]; }"
+    assert button.evaluate(ring) == ["solid", "2px", "-2px"], "inside, since the window ends above"
+    page.locator(".tooltip.show").wait_for()
+    tip, title = page.locator(".tooltip.show").bounding_box(), page.locator(".bd-article h1").bounding_box()
+    assert tip["y"] + tip["height"] <= title["y"]
 
 
 def test_on_a_phone_a_table_of_prose_is_a_list(page: object, server: str) -> None:
