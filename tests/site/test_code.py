@@ -134,7 +134,11 @@ def test_paper_keeps_the_colours_of_figures_and_has_nothing_to_press(open_page):
     assert page.locator(".admonition.often-said > .admonition-title").first.evaluate(icon) == "exact"
     for pressed in (".cell details.hide > summary", ".explorer button"):
         assert page.locator(f".bd-article {pressed}:visible").count() == 0, pressed
-    page.evaluate("() => document.body.append(Object.assign(document.createElement('p'), { className: 'tooltip' }))")
-    assert page.locator("p.tooltip").evaluate("(tip) => getComputedStyle(tip).display") == "none"
+    floating = """() => [["p", "tooltip"], ["dialog", "find-dialog"]].map(([name, className]) => {
+      const made = document.body.appendChild(Object.assign(document.createElement(name), { className }));
+      made.showModal?.();
+      return getComputedStyle(made).display;
+    })"""
+    assert page.evaluate(floating) == ["none", "none"]
     page.evaluate("() => dispatchEvent(new Event('afterprint'))")
     page.emulate_media(media="screen")

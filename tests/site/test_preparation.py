@@ -87,7 +87,7 @@ def test_the_entry_that_one_comes_to_has_a_frame_off_its_text(
     assert offset >= 3
     if below:
         entry, text = page.locator(":target").bounding_box(), page.locator(f":target + {below}").bounding_box()
-        assert entry["y"] + entry["height"] + offset + width < text["y"] + 8, "no letter is as high as its line"
+        assert entry["y"] + entry["height"] + offset + width < text["y"] + 4, "letters begin lower than their line"
 
 
 def test_the_index_of_terms_is_a_list_on_a_phone(page: object, server: str, settle: Callable[[object], None]) -> None:
