@@ -30,7 +30,7 @@ FILES = {
         "css/mock.css",
     ),
     "progress-table": (*_SHARED, "js/progress-file.js", "js/progress.js", "css/progress.css"),
-    "cell": ("css/code.css", "css/cells.css"),
+    "cell": ("css/code.css",),
     "cell_input": ("js/code.js",),
     "math_block": COPIED,
     "formulas": ("css/formulas.css", *COPIED),
