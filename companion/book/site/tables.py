@@ -1,7 +1,7 @@
 """Mark the tables of prose, which a phone shows as lists: each cell of theirs carries the heading of its column.
 
-The style sheet ``css/phone.css`` does the rest. A table of short words or numbers stays a table, and scrolls, unless it
-has the class ``stacked``.
+The style sheet ``css/tables.css`` does the rest. A table of short words or numbers stays a table, and scrolls, unless
+it has the class ``stacked``.
 """
 
 from docutils import nodes
