@@ -499,6 +499,14 @@ def test_paper_begins_with_the_heading_and_has_no_cover(page: object, server: st
     assert page.locator("#jb-print-docs-body").is_visible() is False
 
 
+def test_paper_names_its_source_and_its_licence(page: object, server: str) -> None:
+    page.goto(f"{server}/book/attention/masks.html")
+    page.emulate_media(media="print")
+    source = page.locator("footer.bd-footer-content").inner_text()
+    assert "the authors of Transformers, tested" in source
+    assert "CC BY 4.0" in source
+
+
 def test_paper_is_white_and_the_screen_as_dark_as_before(contexts: Callable[[str], tuple], server: str) -> None:
     tab = contexts("dark")[0].new_page()
     tab.goto(f"{server}/book/glossary.html")
