@@ -122,6 +122,17 @@ def test_paper_shows_at_once_what_a_fold_holds(open_page):
     page.emulate_media(media="screen", reduced_motion="reduce")
 
 
+def test_paper_cuts_no_table_of_a_figure(open_page):
+    for name in ("greedy-sampling-beam", "speculative-decoding"):
+        page = open_page(f"../generation/{name}")
+        page.set_viewport_size({"width": 718, "height": 1000})  # A4 without its margins
+        page.emulate_media(media="print")
+        cut = "found => found.filter((box) => box.scrollWidth > box.clientWidth + 1).length"
+        assert page.locator(".explorer .ex-scroll").count() > 0
+        assert page.eval_on_selector_all(".explorer .ex-scroll", cut) == 0
+        page.emulate_media(media="screen")
+
+
 def test_paper_keeps_the_colours_of_figures_and_has_nothing_to_press(open_page):
     page = open_page(PAGE)
     page.emulate_media(media="print")

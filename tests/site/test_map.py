@@ -214,6 +214,8 @@ def test_the_list_of_pages_shows_the_page_that_one_is_on(page: object, server: s
         arg=here.element_handle(),
     )
     assert page.evaluate("scrollY") == 0
+    page.goto(f"{server}/{FRONT}")
+    page.wait_for_function("() => document.querySelector('div.bd-sidebar-primary').scrollTop === 0")
 
 
 @pytest.mark.browser

@@ -118,6 +118,23 @@ def test_a_link_leads_to_the_line_on_a_page_of_the_site(tmp_path):
     assert not (tmp_path / "_build/html/source/companion/norm.html").exists()
 
 
+def test_the_page_of_a_module_leads_to_the_list_of_modules_and_to_its_chapter(tmp_path):
+    texts = {
+        "book/index.md": "# Home\n\n```{toctree}\npackage\nattention/index\n```\n",
+        "book/package.md": "# All\n\n{source}`companion.masks` and {source}`companion.norm`\n",
+        "book/attention/index.md": "# Attention\n",
+    }
+    book = SmallBook(tmp_path, ["source_pages"], texts)
+    assert book.warnings() == []
+    pages = tmp_path / "_build/html/source/companion"
+    assert '<a href="../../book/package.html">The package, module by module</a>' in (pages / "norm.html").read_text(
+        "utf8"
+    )
+    chapter = '<a href="../../book/attention/index.html">Attention</a>'
+    assert chapter in (pages / "masks.html").read_text("utf8")
+    assert chapter not in (pages / "norm.html").read_text("utf8")
+
+
 def test_a_page_that_no_longer_links_takes_its_source_page_along(tmp_path):
     book = SmallBook(tmp_path, ["source_pages"], PAGES)
     assert book.warnings() == []

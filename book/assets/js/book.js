@@ -78,8 +78,8 @@
   // The theme leaves the list of pages where it was scrolled last, which may hide the page that one is on.
   addEventListener("load", () => {
     const list = document.querySelector("div.bd-sidebar-primary");
-    const here = [...(list?.querySelectorAll("a.current") ?? [])].pop();
-    if (!here) return;
+    if (!list) return;
+    const here = [...list.querySelectorAll("a.current")].pop() ?? list.firstElementChild;
     const above = here.getBoundingClientRect().top - list.getBoundingClientRect().top;
     if (above < 0 || above > list.clientHeight - 40) list.scrollTop += above - list.clientHeight / 3;
   });

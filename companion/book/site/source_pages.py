@@ -20,7 +20,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole, SphinxDirective
 
 from companion.book import toc
-from companion.book.topics import TOPICS
+from companion.book.topics import TOPICS, topic_title
 
 FOLDER = "source"  # of the site
 ABOVE_THE_LIBRARY = tuple(f"companion/{name}/" for name in ("book", "practice", "explorers", "pictures", "chapters"))
@@ -175,7 +175,15 @@ def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
         body = highlight(code, PythonLexer(), HtmlFormatter(linespans="line"))
         wide = f'<div class="source-code" style="overflow-x:auto" tabindex="0">{body}</div>'
         heading = re.sub("(?<=[/_])", "<wbr>", escape(path))  # a phone must break a long path
-        yield page_of(path), {"title": path, "body": f"<h1>{heading}</h1>\n{wide}"}, "page.html"
+        _, chapter = summary(path)
+        named = {"book/package": "The package, module by module", f"book/{chapter}/index": topic_title(chapter)}
+        links = [
+            f'<a href="{app.builder.get_relative_uri(page_of(path), page)}">{escape(words)}</a>'
+            for page, words in named.items()
+            if page in app.env.found_docs
+        ]
+        above = f"<p>{' · '.join(links)}</p>\n" if links else ""
+        yield page_of(path), {"title": path, "body": f"<h1>{heading}</h1>\n{above}{wide}"}, "page.html"
 
 
 def setup(app: Sphinx) -> dict[str, object]:
