@@ -72,6 +72,19 @@
     }
   }
 
+  // A finger that scrolls the page over a slider moves it at once; when the scroll takes over, it goes back.
+  let touched = { slider: null, value: "" };
+  addEventListener("pointerdown", ({ target }) => {
+    if (target instanceof HTMLInputElement && target.type === "range")
+      touched = { slider: target, value: target.value };
+  });
+  addEventListener("pointercancel", ({ target }) => {
+    const { slider, value } = touched;
+    if (!slider || slider !== target || slider.value === value) return;
+    slider.value = value;
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+
   /** @type {any} */ (window).LightWidgets = {
     async define(key, css, factory) {
       if (css && !styles.has(css)) {

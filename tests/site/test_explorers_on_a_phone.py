@@ -56,6 +56,31 @@ def phone(browser: object) -> Iterator[object]:
     context.close()
 
 
+def test_a_finger_that_scrolls_over_a_slider_leaves_it_as_it_was(
+    phone: object, server: str, settle: Callable[[object], None]
+) -> None:
+    phone.goto(f"{server}/book/attention/masks.html")
+    settle(phone)
+    slider = phone.locator(".explorer input[type=range]").first
+    slider.evaluate("one => one.scrollIntoView({ block: 'center' })")
+    session = phone.context.new_cdp_session(phone)
+
+    def swipe(right: float, down: float) -> None:
+        """Put a finger on the left part of the slider, and move it in 14 steps."""
+        box = slider.bounding_box()
+        x, y = box["x"] + 0.3 * box["width"], box["y"] + box["height"] / 2
+        for kind, step in (("touchStart", 0), *(("touchMove", step) for step in range(1, 15)), ("touchEnd", 14)):
+            points = [] if kind == "touchEnd" else [{"x": x + right * step, "y": y + down * step}]
+            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    before, place = slider.input_value(), phone.evaluate("scrollY")
+    swipe(0.5, -12)
+    phone.wait_for_function("place => scrollY > place + 50", arg=place)
+    phone.wait_for_function("([one, value]) => one.value === value", arg=[slider.element_handle(), before])
+    swipe(-4, 0.5)
+    phone.wait_for_function("([one, value]) => one.value !== value", arg=[slider.element_handle(), before])
+
+
 def test_on_a_phone_each_control_stays_where_it_is_and_shows_what_it_does(
     phone: object, site: Path, server: str, settle: Callable[[object], None]
 ) -> None:

@@ -241,6 +241,20 @@ def test_escape_closes_and_gives_the_focus_back(page: object, server: str) -> No
 
 
 @pytest.mark.browser
+def test_who_comes_back_from_a_result_asks_on(page: object, find: object, settle: object) -> None:
+    titles_before = find("grouped-query attention")
+    page.locator(".find-option").first.click()
+    page.wait_for_function(f"() => !location.pathname.endsWith('{PAGE}')")
+    page.go_back()
+    settle(page)
+    open_search(page)
+    page.wait_for_selector(".find-dialog .find-option")
+    assert page.input_value(".find-dialog .find-input") == "grouped-query attention"
+    assert titles(page) == titles_before
+    page.keyboard.type("RoPE")  # what was asked is selected, so that typing asks anew
+    assert page.input_value(".find-dialog .find-input") == "RoPE"
+
+
 def test_what_is_not_there_is_said_and_starts_are_offered(page: object, find: object) -> None:
     assert find("xqzzyv") == []
     assert "Nothing found" in page.text_content(".find-said")

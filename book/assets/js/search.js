@@ -17,6 +17,23 @@ const bookSearch = (() => {
   };
   const STARTS = ["why divide by sqrt", "RoPE", "KV cache", "pre-norm", "LoRA rank", "FlashAttention"];
 
+  /** What was asked last in this tab: who comes back from a result asks on. Storage may be refused. */
+  const asked = {
+    get() {
+      try {
+        return sessionStorage.getItem("book-search") ?? "";
+      } catch {
+        return "";
+      }
+    },
+    /** @param {string} words */
+    set(words) {
+      try {
+        sessionStorage.setItem("book-search", words);
+      } catch {}
+    },
+  };
+
   /** @param {string} tag @param {Record<string, any>} [attributes] @param {...(Node | string)} children */
   function make(tag, attributes = {}, ...children) {
     const made = document.createElement(tag);
@@ -173,8 +190,12 @@ const bookSearch = (() => {
       const close = () => dialog.close();
       const { input, parts, show } = build({
         id: "find",
-        follow: (event) => event.ctrlKey || event.metaKey || event.shiftKey || close(),
+        follow: (event) => {
+          asked.set(input.value);
+          return event.ctrlKey || event.metaKey || event.shiftKey || close();
+        },
       });
+      input.value = asked.get();
       dialog = /** @type {HTMLDialogElement} */ (
         make(
           "dialog",
