@@ -228,7 +228,7 @@ def test_the_page_counts_advises_and_lists_what_is_missing(clean):
     topics = page.locator(".progress-topic").evaluate_all("all => all.map((one) => one.dataset.topic)")
     first, second, *_ = topics
     advice = page.locator(".progress-next")
-    assert "Nothing is kept in this browser yet" in advice.inner_text()
+    assert "No question, item or drill is tried in this browser yet" in advice.inner_text()
     assert advice.locator("a").first.get_attribute("href") == f"#missing-{first}"
     everything = {topic: missing(page, topic) for topic in topics}
     questions, items, drills = (

@@ -10,6 +10,7 @@ from companion.book.model import Term
 from companion.book.site import mathjax, search, unicode_math
 
 FORMULAS = {
+    r"\binom{n - c}{k}": "((n − c) choose k)",
     r"\sqrt{d_k}": "√d_k",
     r"\frac{QK^\top}{\sqrt{d_k}}": "QKᵀ/√d_k",
     r"\sum_{j=1}^{n} a_j v_j": "∑_(j = 1)ⁿ a_j v_j",

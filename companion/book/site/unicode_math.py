@@ -26,6 +26,8 @@ def _line(element: ElementTree.Element) -> str:
         return f" {text} " if text in _SPACED else f"{text} " if text in ",;" else text
     if kind in ("mspace", "mphantom"):
         return " "
+    if kind == "mfrac" and element.get("linethickness") == "0":
+        return f"{_one(parts[0])} choose {_one(parts[1])}"
     if kind == "mfrac":
         return f"{_one(parts[0])}/{_one(parts[1])}"
     if kind == "msqrt":
