@@ -79,7 +79,9 @@
   addEventListener("load", () => {
     const list = document.querySelector("div.bd-sidebar-primary");
     if (!list) return;
-    const here = [...list.querySelectorAll("a.current")].pop() ?? list.firstElementChild;
+    const here = [...list.querySelectorAll("a.current")].pop();
+    if (!here) list.scrollTop = 0; // the front page is in no list
+    if (!here) return;
     const above = here.getBoundingClientRect().top - list.getBoundingClientRect().top;
     if (above < 0 || above > list.clientHeight - 40) list.scrollTop += above - list.clientHeight / 3;
   });

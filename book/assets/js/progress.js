@@ -151,7 +151,9 @@
     const one = nextPiece(topic);
     const own = number(topic.pieces, (piece) => piece.done);
     const go = h("a", { href: `#${topic.fold.id}` }, topic.title);
-    const begun = pieces.some((piece) => piece.tried) ? "" : "No question, item or drill is tried in this browser yet. ";
+    const begun = pieces.some((piece) => piece.tried)
+      ? ""
+      : "No question, item or drill is tried in this browser yet. ";
     return h(
       "p",
       { class: "progress-next" },
