@@ -307,6 +307,14 @@ def test_one_button_passes_the_follow_ups_of_a_question_which_tells_their_number
     assert further.count() == 0, "no question is behind the last one"
 
 
+def test_a_question_begins_with_its_buttons_in_view(mock, stored, resize):
+    resize(mock, 390, 844)
+    go_on(mock, with_follow_ups(stored, 3)[0])
+    head, actions = (mock.locator(part).bounding_box() for part in (".mock-title", ".mock-actions"))
+    assert head["y"] > 40, "below the bar of the page"
+    assert actions["y"] + actions["height"] <= 845
+
+
 @pytest.mark.parametrize("height", [844, 500])
 def test_what_an_answer_uncovers_comes_into_view_or_its_beginning_does(mock, stored, height, resize):
     resize(mock, 390, height)

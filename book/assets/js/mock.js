@@ -229,7 +229,9 @@
         plural(question.followUps.length, "follow-up"),
       );
       const far = h("progress", { class: "mock-far", max: steps.length, value: index, "aria-hidden": "true" });
-      session.show(root, session.title(title), far, badges, first, asked, watch.bar, answers, actions);
+      const top = session.title(title);
+      session.show(root, top, far, badges, first, asked, watch.bar, answers, actions);
+      for (const place of [actions, top]) place.scrollIntoView({ block: "nearest" });
     }
 
     go(done.some(({ index }) => index === from) ? from + 1 : from);
