@@ -89,8 +89,10 @@
   function mark() {
     const pages = kept();
     const links = document.querySelectorAll(".bd-sidebar-primary a.reference, .chapter-pages a.reference");
-    for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (links))
-      link.classList.toggle("page-read", pages.get(nameOf(link.href))?.share >= READ);
+    for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (links)) {
+      const page = nameOf(link.href); // a tick on an overview would say that its chapter is read
+      link.classList.toggle("page-read", !page.endsWith("/index") && pages.get(page)?.share >= READ);
+    }
   }
 
   // ---- On the front page
