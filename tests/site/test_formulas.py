@@ -43,6 +43,6 @@ def test_the_sheet_on_a_phone_and_on_paper(page: object, server: str, settle: Ca
     page.wait_for_function(f"({OUTSIDE})() === 0")
     assert seen(page, ".formula") == len(LINES)
     assert seen(page, ".bd-article :is(.cell, details, .formula-link)") == 0
-    assert seen(page, ":is(.bd-sidebar, .bd-header-article, .prev-next-area, .bd-footer)") == 0
+    assert seen(page, ":is(.bd-sidebar, .bd-header-article, .prev-next-area, .bd-footer, .bd-footer-content)") == 0
     paper = page.pdf(prefer_css_page_size=True)
     assert 2 <= len(re.findall(rb"/Type\s*/Page\b", paper)) <= 3

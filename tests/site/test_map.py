@@ -201,6 +201,16 @@ def test_the_ways_home_and_to_the_chapter_are_in_view(page: object, server: str)
 
 
 @pytest.mark.browser
+def test_the_buttons_of_a_phone_stay_where_they_are_on_a_page_without_contents(page: object, server: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    places = []
+    for name in ("attention/masks", "glossary"):
+        page.goto(f"{server}/book/{name}.html")
+        places.append(page.locator(".bd-header-article .search-button").bounding_box()["x"])
+    assert places[0] == pytest.approx(places[1], abs=1)
+
+
+@pytest.mark.browser
 def test_the_list_of_pages_shows_the_page_that_one_is_on(page: object, server: str) -> None:
     page.set_viewport_size({"width": 1440, "height": 600})
     page.goto(f"{server}/book/attention/masks.html")

@@ -32,7 +32,7 @@ def test_the_forty_questions_print_in_two_columns_on_eight_sides_at_most(
         ".question-sheet li", "f => f.map((e) => Math.round(e.getBoundingClientRect().left))"
     )
     assert len(set(lefts)) == 2
-    assert seen(page, ":is(.bd-sidebar, .bd-header-article, .prev-next-area, .bd-footer)") == 0
+    assert seen(page, ":is(.bd-sidebar, .bd-header-article, .prev-next-area, .bd-footer, .bd-footer-content)") == 0
     assert seen(page, ".bd-article h1 ~ p") == 0
     assert seen(page, ".bd-article h1") == 1
     heading = page.locator(".sheet-heading").first
