@@ -35,18 +35,21 @@ def test_nothing_is_loaded_and_no_worker_runs_before_the_reader_starts(alone):
     assert tab.url.startswith("file:")
     assert tab.workers == []
     before = list(loaded)
-    put(root, train=None)
+    with tab.expect_event("worker") as started:
+        put(root, train=None)
     root.evaluate(REACHED, 10)
-    assert len(tab.workers) == 1
-    assert loaded == [*before, tab.workers[0].url.rpartition("/")[2]]  # the worker is a text of the page itself
+    assert tab.workers == [started.value]
+    assert loaded == [*before, started.value.url.rpartition("/")[2]]  # the worker is a text of the page itself
 
 
 def test_a_seed_ends_within_a_minute_where_pytorch_ended(alone, capsys):
     figure = TrainHere()
     tab, root, _ = alone(figure)
     before = root.evaluate(SHOWN)
-    put(root, train=None)
-    took = root.evaluate(REACHED, 400) / 1000
+    with tab.expect_event("worker") as started:
+        put(root, train=None)
+    with started.value.expect_event("close", timeout=100_000):  # nothing stays behind
+        took = root.evaluate(REACHED, 400) / 1000
     with capsys.disabled():
         print(f"\nTrain it here: a seed in {took:.1f} s, with its drawing ", end="")
     assert took < SECONDS
@@ -58,7 +61,6 @@ def test_a_seed_ends_within_a_minute_where_pytorch_ended(alone, capsys):
     assert [label.partition(", ")[2] for _, label in after["points"]] == [
         f"step {10 * j}: loss {loss_words(loss)}" for j, loss in enumerate(figure.still["losses"], start=1)
     ]
-    assert tab.workers == []  # nothing stays behind
 
 
 def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_is_not(alone):
