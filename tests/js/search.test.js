@@ -41,6 +41,8 @@ const data = {
     [4, 3, "line-20", "KeepTopMask", [], "", ""],
     [4, 3, "module", "companion.masks", [], "Which tokens a query sees.", ""],
     [1, 0, "many", "Long rows", [], "A row of 32,768 tokens.", ""],
+    [1, 0, "all", "Right k times: pass^k", [], "All of k samples pass.", ""],
+    [1, 0, "any", "Right once: pass@k", [], "One of k samples passes.", ""],
   ],
 };
 const engine = searchEngine.make(data, globalThis.MiniSearch);
@@ -50,6 +52,10 @@ const plain = (parts) => parts.map(({ text, hit }) => (hit ? `[${text}]` : text)
 test("a title counts more than a text", () => {
   assert.equal(anchors("causal mask")[0], "causal");
   assert.ok(anchors("causal mask").includes("short"));
+});
+
+test("a sign between letters makes one word of them", () => {
+  assert.equal(anchors("pass@k")[0], "any");
 });
 
 test("another name finds a place, and is shown", () => {

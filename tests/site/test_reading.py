@@ -9,6 +9,12 @@ PAGE = "book/attention/masks"
 NEXT = "book/attention/a-translator-you-can-look-into"
 KEPT = "() => JSON.parse(localStorage['transformers-tested'] ?? '{\"sections\": {}}').sections.reading ?? {}"
 SHARE = "() => new DOMMatrix(getComputedStyle(document.querySelector('.reading-bar')).transform).a"
+TOPS = """({ anchor, words }) => {
+  const section = document.getElementById(anchor);
+  const paragraph = [...section.querySelectorAll("p")].find((text) => text.textContent.trim().startsWith(words));
+  const top = (node) => node.getBoundingClientRect().top;
+  return { heading: top(section.querySelector("h2")), paragraph: top(paragraph) };
+}"""
 BARS = ".bd-header-article *, .sidebar-primary-item :is(.navbar-brand, .search-button__button)"
 
 
@@ -143,8 +149,12 @@ def test_the_front_page_leads_to_where_one_stopped_and_behind_a_page_that_is_rea
     page.goto(f"{server}/book/index.html")
     place = page.locator(".continue-reading")
     assert place.inner_text() == f"Go on reading: Masks: {kept['section']}, {kept['share']:.0%} read"
+    assert len(kept["words"].split()) > 3
     place.locator("a").click()
     page.wait_for_url(f"{server}/{PAGE}.html#{kept['anchor']}")
+    assert page.evaluate("() => scrollY") > 0
+    tops = page.evaluate(TOPS, kept)
+    assert tops["heading"] < 0 < tops["paragraph"] < 900, "it leads to the paragraph, and not to its heading"
     stay(page, 300)
     scroll_to(page, 1)
     page.wait_for_function(f"() => ({KEPT})()['{PAGE}'].share > 0.9")

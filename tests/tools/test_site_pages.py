@@ -131,11 +131,13 @@ def test_a_cell_that_settles_a_claim_has_its_anchor_and_its_verdict(built):
 
 
 def test_other_pages_refer_to_claims_questions_and_entries(built):
-    links = opened(built, "index").links
+    page = opened(built, "index")
+    links = page.links
     assert links["There"] == "one/index.html#claim-sum-one"
     assert links["It is wide."] == "one/index.html#claim-too-wide"
     assert links["A joke."] == "ledger.html#ledger-left-out"
-    assert "one/index.html#q-why" in links.values()
+    (question,) = re.findall(r'<a [^>]*href="one/index.html#q-why".*?</a>', page.text, re.DOTALL)
+    assert " ".join(plain(question).split()) == r"Why \(\sqrt{d_k}\) ?", "its formula is set, as in the title"
 
 
 def test_numbers_and_verdicts_are_written_by_roles(built):

@@ -1,9 +1,9 @@
 /* Where a reader is: how far each page has been read, kept in the store. A bar along the upper edge shows it of this page,
  * a tick in lists of pages of the others, and the front page leads to where one stopped.
  *
- * The section "reading" holds, by the name of a page, {at, share, title, anchor, section, next, nextTitle}: the largest
- * share that was read, the heading that was last on the screen, and the page behind this one. A page that one only looked
- * at is not kept.
+ * The section "reading" holds, by the name of a page, {at, share, title, anchor, section, words, next, nextTitle}: the
+ * largest share that was read, the heading that was last on the screen, the first words of the paragraph below it that one
+ * was at, and the page behind this one. A page that one only looked at is not kept.
  */
 (() => {
   "use strict";
@@ -20,6 +20,8 @@
     return href.startsWith(root.href) ? href.slice(root.href.length).replace(/\.html(#.*)?$/, "") : "";
   };
   const addressOf = (name, anchor) => `${root.href}${name}.html${anchor ? `#${anchor}` : ""}`;
+  const SCROLLS = "fragmentDirective" in document; // to words, and marks them; elsewhere the heading must do
+  const MOST_WORDS = 8;
 
   const isText = (value) => typeof value === "string" && value.length < 200;
   // A file that was imported may hold anything.
@@ -27,6 +29,7 @@
     util.isDated(entry) &&
     Number.isFinite(entry.share) &&
     ["title", "anchor", "section", "next", "nextTitle"].every((key) => isText(entry[key])) &&
+    isText(entry.words ?? "") &&
     (entry.next === "" || PAGE.test(entry.next));
   const kept = () => new Map([...util.entries(store.read(SECTION), fits)].filter(([name]) => PAGE.test(name)));
 
@@ -59,13 +62,21 @@
       most = Math.max(most, Math.min(share, before + ((stayed / SCREEN) * innerHeight) / height));
       bar.style.transform = `scaleX(${share})`;
     }
+    /** How a paragraph begins, if not with a formula or a link: words that the browser finds again. */
+    const beginning = ({ firstChild }) =>
+      firstChild?.nodeType === Node.TEXT_NODE ? words(firstChild).split(" ").slice(0, MOST_WORDS) : [];
     function note() {
       draw();
       if (stayed < STAY && most < before + 0.1) return;
       const parts = [...article.querySelectorAll("section > h2")];
       const here = parts.filter((heading) => heading.getBoundingClientRect().top < innerHeight / 2).pop();
       const [anchor, section] = here ? [here.parentElement.id, words(here)] : ["", ""];
-      const entry = { at: util.now(), share: Math.round(most * 1000) / 1000, title, anchor, section, ...behind };
+      const reached = [...(here?.parentElement ?? article).querySelectorAll("p")].filter(
+        (text) => text.checkVisibility() && text.getBoundingClientRect().top < innerHeight / 2,
+      );
+      const line = reached.map(beginning).findLast((start) => start.length > 3) ?? [];
+      const at = { anchor, section, words: line.join(" ") };
+      const entry = { at: util.now(), share: Math.round(most * 1000) / 1000, title, ...at, ...behind };
       store.write(SECTION, { ...store.read(SECTION), [name]: entry });
     }
     let waiting = 0;
@@ -106,7 +117,9 @@
     const [page, entry] = last;
     const done = entry.share >= READ && entry.next;
     const link = document.createElement("a");
-    link.href = done ? addressOf(entry.next, "") : addressOf(page, /^[\w.-]+$/.test(entry.anchor) ? entry.anchor : "");
+    const anchor = /^[\w.-]+$/.test(entry.anchor) ? entry.anchor : "";
+    const line = entry.words && SCROLLS ? `:~:text=${encodeURIComponent(entry.words).replaceAll("-", "%2D")}` : "";
+    link.href = done ? addressOf(entry.next, "") : addressOf(page, `${anchor}${line}`);
     link.textContent = done ? entry.nextTitle : [entry.title, entry.section].filter(Boolean).join(": ");
     const told = done ? `, the page after ${entry.title}` : `, ${Math.round(100 * entry.share)}% read`;
     place.replaceChildren("Go on reading: ", link, told);

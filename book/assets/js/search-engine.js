@@ -2,7 +2,7 @@
 const searchEngine = (() => {
   "use strict";
 
-  const WORD = /\p{N}{1,3}(?:,\p{N}{3})+|[\p{L}\p{N}_]+(?:[-‑–][\p{L}\p{N}_]+)*|√/gu; // thousands have commas in the book
+  const WORD = /\p{N}{1,3}(?:,\p{N}{3})+|[\p{L}\p{N}_]+(?:[-‑–@][\p{L}\p{N}_]+)*|√/gu; // thousands have commas in the book
   const STOP = new Set(
     (
       "a an and are as at be been but by can could did do does for from had has have how i if in into is it its me my of " +
@@ -67,8 +67,10 @@ const searchEngine = (() => {
   /** The forms under which a word is kept: `warm-up` also as its parts, `d_k` as `dk`, `LayerNorm` as two words. */
   function formsOf(word) {
     const plain = word.normalize("NFKD").replace(/\p{M}/gu, "");
-    const pieces = plain.match(/[-‑–_]|\p{Ll}\p{Lu}\p{Ll}/u) ? plain.split(/[-‑–_]|(?<=\p{Ll})(?=\p{Lu}\p{Ll})/u) : [];
-    const whole = plain.replace(/[-‑–_,]/gu, "").toLowerCase();
+    const pieces = plain.match(/[-‑–@_]|\p{Ll}\p{Lu}\p{Ll}/u)
+      ? plain.split(/[-‑–@_]|(?<=\p{Ll})(?=\p{Lu}\p{Ll})/u)
+      : [];
+    const whole = plain.replace(/[-‑–@_,]/gu, "").toLowerCase();
     const parts = pieces.map((part) => part.toLowerCase()).filter((part) => part && !STOP.has(part));
     return [...new Set([whole, ...parts].map((form) => stem(SAME.get(form) ?? form)))];
   }

@@ -4,6 +4,7 @@ Every text is a node of its own, so that Sphinx can translate it. A link to a la
 that leads nowhere is left unresolved, and so warned of.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 
 from docutils import nodes
@@ -11,10 +12,12 @@ from docutils.statemachine import StringList
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode, set_source_info
 from sphinx.writers.html5 import HTML5Translator
 
+_FORMULA = re.compile(r"\$([^$]+)\$")
 LABEL = "label"  # the kind of a link whose words stay as they are
 READING = ("js/util.js", "js/store.js", "js/reading.js")  # of every page
 _SHARED = tuple(f"js/{name}.js" for name in ("vocabulary", "util", "dom", "store", "practice"))  # of any page, in order
@@ -169,6 +172,20 @@ def resolve(
     return make_refnode(app.builder, node["refdoc"], docname, name, content)
 
 
+class FormulasOfTitles(SphinxPostTransform):
+    """Set the formulas of a title that a link took over: Sphinx keeps the words of a title, with the dollars."""
+
+    default_priority = 20  # links are resolved at 10
+
+    def run(self, **_: object) -> None:
+        """Put a formula in the place of each ``$...$`` in the words of a link."""
+        for words in [text for to in self.document.findall(nodes.reference) for text in to.findall(nodes.Text)]:
+            pieces = _FORMULA.split(words)  # words and formulas in turn
+            if len(pieces) > 1:
+                made = [nodes.math(piece, piece) if place % 2 else nodes.Text(piece) for place, piece in enumerate(pieces)]
+                words.parent.replace(words, [node for node in made if node.astext()])
+
+
 def add_files(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     """Load the scripts and styles of every page and of what this one has, each once and in the order of ``FILES``."""
     if doctree is None:
@@ -188,6 +205,7 @@ def setup(app: Sphinx) -> dict[str, object]:
     other = dict.fromkeys(("latex", "text", "man", "texinfo"), (_nothing, _nothing))
     for node in (html_element, html_text):
         app.add_node(node, html=(_open, _close), **other)
+    app.add_post_transform(FormulasOfTitles)
     app.connect("missing-reference", resolve)
     app.connect("html-page-context", add_files)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -54,7 +54,7 @@ def check_calculator(root, values):
             for (label, worked, words, _), text, name in shown:
                 want = wanted[name]
                 made, _, printed = worked.rpartition(" = ")
-                value = value_of(made)
+                value = value_of(made.replace(",", ""))
                 assert value == (want if isinstance(want, int) else pytest.approx(want, rel=1e-12)), (where, worked)
                 exact = f"{want:,}" if isinstance(want, int) else f"{want:.4f}"
                 assert printed == exact, (where, name)
@@ -69,7 +69,9 @@ def check_calculator(root, values):
                     assert share == pytest.approx(100 * want / wanted["prefill"], abs=0.051), where
             heads = model.config.n_heads, model.config.n_kv_heads, model.config.d_ff
             lead = root.query_selector(".ex-lead").text_content()
-            assert lead == f"{heads[0]} query and {heads[1]} key-value heads, d_ff = {heads[2]:,}", where
+            assert lead == f"{heads[0]} query and {heads[1]} key-value heads, dff = {heads[2]:,}", where
+            own = root.query_selector(".ex-field:has([data-trait=group]) .ex-value").text_content()
+            assert own == f"{heads[1]} of {heads[0]}", where
 
 
 def check_paths(root, values):

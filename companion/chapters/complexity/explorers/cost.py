@@ -12,7 +12,7 @@ from companion.explorers.base import Choice, Explorer, Numbers, Switch, Title, W
 D_MODELS = (128, 256, 512, 768, 1024, 2048, 4096, 8192, 12288)
 LAYERS = (1, 2, 4, 6, 12, 24, 32, 48, 80, 96)
 HEAD_WIDTHS = (32, 64, 128)  # each divides each width
-GROUPS = (1, 2, 4, 8)  # query heads that share one head of keys and values
+GROUPS = (1, 2, 4, 8, 16)  # query heads that share one head of keys and values
 VOCABULARIES = (256, 32_000, 50_257, 128_000)
 LENGTHS = tuple(2**k for k in range(6, 21))  # 64 to 1,048,576
 BATCHES = (1, 4, 16, 64)

@@ -40,11 +40,17 @@ function render({ model, el }) {
     const token = linear(1n) + 4n * batch * (t + 1n) * d * layers;
     const weights = parameters * size;
     const cache = 2n * layers * kv * batch * t * size;
-    const words = `${heads} query and ${shared} key-value heads, d_ff = ${grouped(ff)}`;
+    const words = [`${heads} query and ${shared} key-value heads, `, math("d_ff"), ` = ${grouped(ff)}`];
     const share = (100 * Number(pairs)) / Number(linear(t) + pairs);
     /** @type {[string, number | bigint, (x: any) => string, string, string][]} */
     const rows = [
-      ["parameters", parameters, brief, `${vocab} × ${d} + ${layers} × (${layer} + 2 × ${d}) + ${d}`, ""],
+      [
+        "parameters",
+        parameters,
+        brief,
+        `${vocab} × ${d} + ${layers} × (${layer} + 2 × ${d}) + ${d}`,
+        "embeddings, layers, norms",
+      ],
       [
         "FLOPs, one forward pass",
         linear(t) + pairs,
@@ -80,14 +86,16 @@ function render({ model, el }) {
         batch * heads * t * t * size,
         binary,
         `${batch} × ${heads} × ${t} × ${t} × ${size}`,
-        "if they are written out",
+        "sequences × heads × queries × keys × bytes, if they are written out",
       ],
       [
         "KV cache",
         cache,
         binary,
         `2 × ${layers} × ${kv} × ${batch} × ${t} × ${size}`,
-        cache > weights ? "more than the weights" : "not more than the weights",
+        `keys and values × layers × width of the key-value heads × sequences × tokens × bytes: ${
+          cache > weights ? "more" : "not more"
+        } than the weights`,
       ],
       [
         "FLOPs per byte, one more token",
@@ -117,14 +125,17 @@ function render({ model, el }) {
     table.light([], [at, 0]);
     view.say(
       h("span", { class: "ex-words" }, `${name}: `),
-      h("span", { class: "ex-digits" }, `${made} = ${exactly(value)}`),
+      h("span", { class: "ex-digits" }, `${made.replace(/\d+/g, grouped)} = ${exactly(value)}`),
       note ? ` (${note})` : "",
     );
   }
 
   function draw() {
     const { rows, words } = costs();
-    lead.textContent = words;
+    lead.replaceChildren(...words);
+    const kept = sharing.querySelector(".ex-value");
+    kept.textContent = kvHeads();
+    sharing.querySelector("input").setAttribute("aria-valuetext", kept.textContent);
     const most = Object.fromEntries(
       ["FLOPs", "bytes"].map((unit) => [unit, Math.max(...KINDS.map((u, i) => (u === unit ? Number(rows[i][1]) : 0)))]),
     );
@@ -156,13 +167,19 @@ function render({ model, el }) {
       value: (k) => lists[name][k],
       text,
     });
+  /** How many heads have keys and values of their own: it depends on three controls. */
+  function kvHeads() {
+    const heads = view.get("d_model") / view.get("head_width");
+    return `${Math.floor(heads / Math.min(view.get("group"), heads))} of ${heads}`;
+  }
+  const sharing = size("group", "key-value heads", kvHeads);
   view.watch("d_model n_layers head_width group vocab t batch dtype gated", draw);
   view.show(
     controls(
       size("d_model", math("width d_model").childNodes),
       size("n_layers", "layers"),
       size("head_width", "width of a head"),
-      size("group", "heads per group"),
+      sharing,
       size("vocab", "vocabulary"),
       size("t", "tokens"),
       size("batch", "batch size"),
