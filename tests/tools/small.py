@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -71,7 +72,7 @@ class SmallBook:
         """Write a file; a later text than one of a build before it has a later date."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        later = path.stat().st_mtime + 10 if path.exists() else None
+        later = max(path.stat().st_mtime, time.time()) + 10 if path.exists() else None
         path.write_text(text, "utf8")
         if later:
             os.utime(path, (later, later))

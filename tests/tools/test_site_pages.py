@@ -243,6 +243,7 @@ def test_a_question_is_folded_under_its_text(built):
     assert headings == ["Short answer", "On the whiteboard", "Follow-ups", "Common wrong answer", "Shown in"]
     evidence = re.search(r'<ul class="question-evidence.*?</ul>', page.text, re.DOTALL)[0]
     assert re.findall(r'href="([^"]+)"', evidence) == ["#claim-sum-one", "#equation-eq-one", "#sec-one", "#fig-one"]
+    assert r"Rows sum to \(1\) . holds" in plain(evidence), "a claim is shown with its verdict"
 
 
 def test_every_text_of_a_question_and_of_the_ledger_can_be_translated(tmp_path):

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -72,6 +73,16 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
             place["ids"].append(label)
             place["verdict"] = place.get("verdict", claim.verdict)  # of the first, whose label leads to the section
             target(env, label, claim.claim)
+
+
+def tell_verdicts(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the verdict behind each claim that a question shows: without it a refuted claim reads as if it held."""
+    lists = [box for box in doctree.findall(nodes.bullet_list) if "question-evidence" in box["classes"]]
+    links = [to for box in lists for to in box.findall(addnodes.pending_xref) if to["reftarget"].startswith("claim-")]
+    verdicts = {f"claim-{claim.id}": claim.verdict for claim in _ledger(app.env).claims} if links else {}
+    for to in links:
+        if to["reftarget"] in verdicts:  # another is reported as a link that leads nowhere
+            to.parent += [nodes.Text(" "), verdict_badge(verdicts[to["reftarget"]])]
 
 
 def _section(node: nodes.Node) -> nodes.section:
@@ -255,5 +266,6 @@ def setup(app: Sphinx) -> dict[str, object]:
     app.connect("env-purge-doc", _purge)
     app.connect("env-merge-info", _merge)
     app.connect("doctree-read", mark_cells)
+    app.connect("doctree-read", tell_verdicts)
     app.connect("env-updated", check)
     return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -126,7 +126,7 @@ def link(directive: SphinxDirective, target: str, *words: nodes.Node, kind: str 
 
 def evidence(directive: SphinxDirective, labels: Iterable[str], **words: str) -> nodes.bullet_list:
     """List links to what shows an answer; ``words`` has those of some labels."""
-    items = nodes.bullet_list()
+    items = nodes.bullet_list(classes=["question-evidence"])
     for name in labels:
         own = [nodes.Text(words[name])] if name in words else []
         paragraph = nodes.paragraph("", "", link(directive, name, *own))

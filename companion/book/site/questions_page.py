@@ -49,9 +49,7 @@ class InterviewQuestion(SphinxDirective):
                 heading(self, title, "question-heading"),
                 nodes.container("", *inner, classes=[f"question-{part}"]),
             ]
-        links = evidence(self, values["evidence"])
-        links["classes"].append("question-evidence")
-        box += [heading(self, "Shown in", "question-heading"), links]
+        box += [heading(self, "Shown in", "question-heading"), evidence(self, values["evidence"])]
         return [box]
 
 
