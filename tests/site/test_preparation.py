@@ -27,18 +27,18 @@ def test_the_forty_questions_print_in_two_columns_on_eight_sides_at_most(
     settle(page)
     page.emulate_media(media="print")
     assert number == 40
-    assert seen(page, ".question-sheet li > .sheet-question") == number
+    assert seen(page, ".sheet-group li > .sheet-question") == number
     lefts = page.eval_on_selector_all(
-        ".question-sheet li", "f => f.map((e) => Math.round(e.getBoundingClientRect().left))"
+        ".sheet-group li", "f => f.map((e) => Math.round(e.getBoundingClientRect().left))"
     )
     assert len(set(lefts)) == 2
     assert seen(page, ":is(.bd-sidebar, .bd-header-article, .prev-next-area, .bd-footer, .bd-footer-content)") == 0
     assert seen(page, ".bd-article h1 ~ p") == 0
     assert seen(page, ".bd-article h1") == 1
-    heading = page.locator(".sheet-heading").first
+    heading = page.locator(".sheet-group > h2").first
     assert heading.evaluate("e => getComputedStyle(e).borderTopWidth") == "0px"
     tops = page.eval_on_selector_all(
-        ".question-sheet > *, .question-sheet li",
+        ".sheet-group > *, .sheet-group li",
         "f => f.map((e) => [...e.getClientRects()].map((r) => [r.left, r.top])).flat()",
     )
     right = min(top for left, top in tops if left > 300)

@@ -103,7 +103,7 @@ def test_terms_stand_by_letter_and_each_links_to_all_its_places(built):
 
 
 def test_the_sheet_numbers_its_questions_through_and_holds_the_short_answers_alone(built):
-    sheet = built.partition("question-sheet")[2]
+    sheet = built.partition("sheet-group")[2]
     assert re.findall(r"<ol[^>]*?(?: start=\"(\d+)\")?>", sheet) == ["1", "2"]
     assert plain(sheet).index("Short of q-gate") < plain(sheet).index("Short of q-cache")
     assert "Full" not in sheet

@@ -12,7 +12,7 @@ const mock = (() => {
   const boxOf = (name) => one(".mock-question", texts.get(name));
   const further = (name, at, part) =>
     one(`.mock-follow-ups > li:nth-child(${at + 1}) > [data-part="${part}"]`, boxOf(name));
-  /** @type {{name: string, topic: string, kind: string, level: string, further: string}[]} */
+  /** @type {{name: string, topic: string, kind: string, level: string, further: string, sheet?: string}[]} */
   const drawn = JSON.parse(one("script", place).textContent);
   const questions = drawn.map((question) => ({
     ...question,

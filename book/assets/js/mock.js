@@ -92,6 +92,7 @@
     pieces: questions,
     rated: () => storage.load().ratings,
     isWeak: (entry) => practice.state(entry) === "weak",
+    pools: { sheet: ["Forty questions for two days", (_, question) => question.sheet === "yes"] },
     number: 5,
     needs: "one topic, one level and one kind",
     choice: "Choose topics, levels, kinds and target times",

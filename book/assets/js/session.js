@@ -147,6 +147,7 @@ const session = (() => {
    * @property {any[]} pieces what is drawn from; each has its name, and a value of each group
    * @property {() => Map<string, any>} rated by name
    * @property {(entry: any) => boolean} isWeak whether what was rated is to be repeated
+   * @property {Record<string, [string, (entry: any, piece: any) => boolean]>} [pools] more to draw from, by name: words, test
    * @property {number} number so many at first
    * @property {string} needs what must be chosen
    * @property {string} choice words of the fold with all that narrows the draw
@@ -167,6 +168,7 @@ const session = (() => {
       all: [`All ${noun}s`, () => true],
       new: [`${nouns} I have not rated yet`, (entry) => !entry],
       weak: [`${nouns} to repeat, rated 0 or 1`, (entry) => Boolean(entry) && given.isWeak(entry)],
+      ...given.pools,
     };
     const chosen = { groups: {}, pool: "all", number: String(given.number) };
     let recount = () => {}; // of the form that shows
@@ -197,7 +199,7 @@ const session = (() => {
         return pieces.filter(
           (piece) =>
             groups.every(({ key }) => chosen.groups[key].includes(piece[key])) &&
-            pools[chosen.pool][1](entries.get(piece.name)),
+            pools[chosen.pool][1](entries.get(piece.name), piece),
         );
       };
       recount = () => {

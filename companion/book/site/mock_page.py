@@ -19,6 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 from companion.book.model import Question
 from companion.book.questions import read_book
 from companion.book.site.html import element, evidence, parse
+from companion.book.site.question_sheet import SHEET, read_sheet
 from companion.book.topics import TOPICS
 
 MARK = "<!-- mock interview -->"
@@ -37,6 +38,8 @@ class MockInterview(SphinxDirective):
             found = read_book(Path(self.env.srcdir))
         except ValueError as error:
             raise ExtensionError(f"mock interview: {error}") from None
+        self.sheet = {name for _, names in read_sheet(Path(self.env.srcdir)) for name in names}
+        self.env.note_dependency(str(Path(self.env.srcdir, SHEET)))
         order = list(dict.fromkeys([*TOPICS, *(question.topic for question in found)]))
         found.sort(key=lambda question: (order.index(question.topic), question.level))
         mark = nodes.raw("", MARK, format="html")
@@ -71,6 +74,7 @@ class MockInterview(SphinxDirective):
             data_level=question.level,
             data_topic=question.topic,
             data_further=len(question.follow_ups),
+            data_sheet="yes" if question.name in self.sheet else "",
         )
 
     def _piece(self, part: str, inner: list[nodes.Node], title: str = "") -> nodes.Element:

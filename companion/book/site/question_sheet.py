@@ -17,7 +17,7 @@ from companion.book.drills import DRILLS, read_drills
 from companion.book.entries import entries
 from companion.book.model import Question
 from companion.book.schemas import SHEET_GROUP, check, refuse_doubles
-from companion.book.site.html import LABEL, heading, link, parse, without_links
+from companion.book.site.html import LABEL, link, parse, target, without_links
 from companion.book.site.questions_index import MINUTES_A_QUESTION, gather
 
 logger = logging.getLogger(__name__)
@@ -39,10 +39,10 @@ def read_sheet(root: Path) -> list[tuple[str, list[str]]]:
 
 
 class QuestionSheet(SphinxDirective):
-    """The directive ``{question-sheet}``: a heading for each group, and its questions, numbered through."""
+    """The directive ``{question-sheet}``: a section for each group, with a label, and its questions, numbered through."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a box."""
+        """Return the sections."""
         self.env.note_dependency(str(Path(self.env.srcdir, SHEET)))
         try:
             groups = read_sheet(Path(self.env.srcdir))
@@ -52,13 +52,18 @@ class QuestionSheet(SphinxDirective):
                 raise ValueError(f"{SHEET.name} names questions of the book: got {', '.join(gone)}.")
         except ValueError as error:
             raise self.error(str(error)) from None
-        box, start = nodes.container(classes=["question-sheet"]), 1
+        sections, start = [], 1
         for title, names in groups:
+            label = f"sheet-{nodes.make_id(title)}"
             list_ = nodes.enumerated_list("", *(self._entry(known[name]) for name in names), start=start)
             list_["enumtype"], list_["prefix"], list_["suffix"] = "arabic", "", "."
-            box += [heading(self, title, "sheet-heading", level=2), list_]
+            heading = nodes.title(title, title)
+            set_source_info(self, heading)
+            sections += [nodes.section("", heading, list_, ids=[label], classes=["sheet-group"])]
+            set_source_info(self, sections[-1])
+            target(self.env, label, title)
             start += len(names)
-        return [box]
+        return sections
 
     def _entry(self, item: Question) -> nodes.list_item:
         """Make a question, which links to its whole answer, and its short answer."""
@@ -67,7 +72,8 @@ class QuestionSheet(SphinxDirective):
         to["page"] = f"book/{item.page}"
         asked = nodes.paragraph("", "", to, *messages, classes=["sheet-question"])
         set_source_info(self, asked)
-        return nodes.list_item("", asked, *parse(self, item.short, source=f"book/{item.page}, {item.name}"))
+        answer = parse(self, item.short, source=f"book/{item.page}, {item.name}")
+        return nodes.list_item("", asked, nodes.container("", *answer, classes=["sheet-answer"]))
 
 
 class SheetCount(SphinxRole):

@@ -78,9 +78,9 @@ MULTI_HEAD = Exercise(
     hints=(
         "Five steps: project, cut into heads, attend, join, project. Write the shape after each of them beside your "
         "code before you run it.",
-        "The cut and the joining are the two exercises before. In the middle, matrix products take the axes of batch "
-        "and "
-        "heads along by themselves: only the last two matter.",
+        "To cut, view (batch, t, h d) as (batch, t, h, d) and exchange the two middle axes; to join, exchange them "
+        "again and flatten the last two. In the middle, matrix products take the axes of batch and heads along by "
+        "themselves: only the last two matter.",
         "Each head scales by the root of its own width. A mask is for queries and keys of a sentence; the scores have "
         "one "
         "axis more, between the batch and the queries, and the mask must have it too.",
