@@ -28,7 +28,7 @@ from companion.book import toc
 from companion.book.claims import Ledger, Settlement, count, ledger_files, problems, read_ledger, settled_in
 from companion.book.entries import markdown
 from companion.book.model import BASES, DOCUMENTS, VERDICTS, Claim
-from companion.book.site.html import table, target
+from companion.book.site.html import element, table, target
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ class LedgerTable(SphinxDirective):
         self.env.note_dependency(str(Path(self.env.srcdir, "_toc.yml")))
         titles, settled = self._chapters()
         chapters = list(dict.fromkeys(claim.chapter for claim in ledger.claims))
-        result = [*self._counts(ledger, chapters, titles)]
+        result = [*self._counts(ledger, chapters, titles), self._filter(ledger)]
         for chapter in chapters:
             title = titles.get(chapter, chapter.replace("-", " ").capitalize())
             section = nodes.section("", ids=[f"ledger-chapter-{chapter}"], names=[])
@@ -170,6 +170,20 @@ class LedgerTable(SphinxDirective):
             )
             result.append(section)
         return result
+
+    def _filter(self, ledger: Ledger) -> nodes.Element:
+        """A choice of verdicts: the style sheet hides the others, without a script."""
+        names = {"all": nodes.Text("all"), **{name: verdict_badge(name) for name in VERDICTS if count(ledger, name)}}
+        choices = [
+            element(
+                *("label", "", element("input", "", type="radio", name="verdict", value=name, autocomplete="off")),
+                nodes.Text(" "),
+                words,
+            )
+            for name, words in names.items()
+        ]
+        choices[0].children[0]["data"]["checked"] = "checked"
+        return element("fieldset", "ledger-filter", element("legend", "", nodes.Text("Claims to show")), *choices)
 
     def _chapters(self) -> tuple[dict[str, str], dict[str, Settlement]]:
         """Read titles and settlements from the notebooks of the book, and make this page depend on them."""

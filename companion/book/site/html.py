@@ -153,7 +153,7 @@ def _open(self: HTML5Translator, node: html_element) -> None:
 
 
 def _close(self: HTML5Translator, node: html_element) -> None:
-    self.body.append(f"</{node['tag']}>\n")
+    self.body.append("" if node["tag"] == "input" else f"</{node['tag']}>\n")
 
 
 def _nothing(self: object, node: nodes.Element) -> None:
@@ -182,7 +182,9 @@ class FormulasOfTitles(SphinxPostTransform):
         for words in [text for to in self.document.findall(nodes.reference) for text in to.findall(nodes.Text)]:
             pieces = _FORMULA.split(words)  # words and formulas in turn
             if len(pieces) > 1:
-                made = [nodes.math(piece, piece) if place % 2 else nodes.Text(piece) for place, piece in enumerate(pieces)]
+                made = [
+                    nodes.math(piece, piece) if place % 2 else nodes.Text(piece) for place, piece in enumerate(pieces)
+                ]
                 words.parent.replace(words, [node for node in made if node.astext()])
 
 

@@ -39,7 +39,7 @@ def read_sheet(root: Path) -> list[tuple[str, list[str]]]:
 
 
 class QuestionSheet(SphinxDirective):
-    """The directive ``{question-sheet}``: a section for each group, with a label, and its questions, numbered through."""
+    """The directive ``{question-sheet}``: a section for each group, and its questions, numbered through."""
 
     def run(self) -> list[nodes.Node]:
         """Return the sections."""
