@@ -127,7 +127,7 @@ _BEAM = [
 TOURS = [
     {"title": "Where does a noun come from?", "stops": _NOUN},
     {"title": "What if that head is missing?", "stops": _HEAD},
-    {"title": "Where does the time go?", "stops": _TIME},
+    {"title": "Where does “tomorrow” come from?", "stops": _TIME},
     {"title": "What do beams find?", "stops": _BEAM},
 ]
 """Title and stops of each tour."""
