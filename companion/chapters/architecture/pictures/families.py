@@ -1,4 +1,4 @@
-"""The drawn pictures of published models: where their parameters are, their masks, a block of 2017 and one of today."""
+"""The drawn pictures of published models: where their parameters are, their masks, the block of 2017 and a modern one."""
 
 from companion.pictures import BOLD, LABEL, SMALL, TITLE, Canvas, picture
 
@@ -94,13 +94,13 @@ def family_masks(wide: bool) -> Canvas:
 
 @picture
 def two_blocks(wide: bool) -> Canvas:
-    """Draw the block of 2017 beside one of today: what lies on the residual path, and what beside it."""
+    """Draw the block of 2017 beside a modern one: what lies on the residual path, and what beside it."""
     labels = {
-        "title": "A block of 2017 and one of today",
+        "title": "The block of 2017 and a modern one",
         "desc": (
             "Two blocks, read from the bottom up along the path from input to output. In the block of 2017, attention "
             "and then a ReLU network branch off the path and are added to it, and after each sum a LayerNorm lies on "
-            "the path itself. In the block of today, each branch begins with an RMSNorm; attention has rotary "
+            "the path itself. In the modern block, each branch begins with an RMSNorm; attention has rotary "
             "positions and shared keys and values, the network is a SwiGLU, and no norm lies on the path."
         ),
         "names": ("2017", "today"),
