@@ -117,7 +117,7 @@ class CostCalculator(Explorer):
 
 
 class PathExplorer(Explorer):
-    """Draw a shortest way from an input to the last position, for five kinds of layer, with the costs beside it."""
+    """Draw a shortest path from an input to the last position, for five kinds of layer, with the costs beside it."""
 
     _js = "path_explorer.js"
 
@@ -128,10 +128,10 @@ class PathExplorer(Explorer):
     size = Choice(SIZES, 2, help="width of the kernel, or of the window")
     start = Whole(0, 0, max(POSITIONS) - 1, help="where the signal starts; beyond the last position means the last")
     d = Choice(WIDTHS, 64, help="width of the vectors, for the FLOPs")
-    label = Title("The way of a signal")
+    label = Title("The path of a signal")
 
     def rows(self) -> dict[str, tuple[int, int, int]]:
-        """Compute the table: the length of the way, sequential operations and FLOPs of a layer, by kind."""
+        """Compute the table: the length of the path, sequential operations and FLOPs of a layer, by kind."""
         start = min(self.start, self.n - 1)
         costs = {
             "self-attention": cost.self_attention_layer(self.n, self.d),

@@ -1,4 +1,4 @@
-// PathExplorer: a shortest way from an input to the last position, by breadth-first search.
+// PathExplorer: a shortest path from an input to the last position, by breadth-first search.
 
 function render({ model, el }) {
   const view = open_view(model, el);
@@ -103,7 +103,7 @@ function render({ model, el }) {
         : at[1] === 1
           ? `${grouped(row.sequential)} in a row`
           : row.nodes.map(([, p]) => p).join(" → ");
-    const about = ["way", "operations that wait for one another", "FLOPs of one layer"][at[1]];
+    const about = ["path", "operations that wait for one another", "FLOPs of one layer"][at[1]];
     view.say(
       h("span", { class: "ex-words" }, `${names[shown.kind]}: from position ${start} to ${n - 1} in ${steps(shown)}. `),
       `${names[row.kind]}, ${about}: `,
@@ -161,10 +161,10 @@ function render({ model, el }) {
     picture(state);
     const most = Math.max(...state.rows.map(({ count }) => count));
     table.fill({
-      title: "the length of the way, and one layer's costs",
+      title: "the length of the path, and one layer's costs",
       label: "five kinds of layer",
       rows: state.rows.map(({ kind }) => names[kind]),
-      cols: ["way", "sequential", "FLOPs"],
+      cols: ["path", "sequential", "FLOPs"],
       data: state.rows.map((row) => [
         {
           text: String(row.nodes.length - 1),

@@ -30,12 +30,13 @@ def connection_graphs(wide: bool, n: int = POSITIONS, size: int = KERNEL) -> Can
             f"the picture has room for 9 positions and 4 layers: got n={n} and kernels of {size}. Change one."
         )
     labels = {
-        "title": "Four ways from first to last",
+        "title": "Four paths from first to last",
         "desc": (
-            f"Each panel has {n} positions, inputs below. In self-attention the last output reads every input, the way "
-            f"is {lengths['self-attention']} layer. In a recurrent layer it goes up once and then from state to state, "
-            f"{lengths['recurrent']} steps. Convolutions of width {size} move it by {size - 1} positions a layer, so "
-            f"it takes {lengths['convolution']} layers. If the second layer reads positions {size} apart, "
+            f"Each panel has {n} positions, inputs below. In self-attention the last output reads every input: the "
+            f"path is {lengths['self-attention']} layer long. In a recurrent layer it goes up once and then from state "
+            f"to state, {lengths['recurrent']} steps. Convolutions of width {size} move a signal by {size - 1} "
+            f"positions a layer, so it takes {lengths['convolution']} layers. If the second layer reads positions "
+            f"{size} apart, "
             f"{lengths['dilated']} layers suffice."
         ),
         "self-attention": "self-attention",
