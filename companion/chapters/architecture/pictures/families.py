@@ -1,4 +1,4 @@
-"""The drawn pictures of published models: where their parameters are, their masks, the block of 2017 and a modern one."""
+"""The drawn pictures of published models: where their parameters are, their masks, an old block and a modern one."""
 
 from companion.pictures import BOLD, LABEL, SMALL, TITLE, Canvas, picture
 
