@@ -396,6 +396,8 @@ def test_ratings_are_kept_and_the_weak_ones_can_be_asked_again(mock, stored):
     press(mock, "New interview")
     mock.select_option("[name=pool]", "new")
     assert mock.inner_text(".mock-form .mock-told") == f"{len(stored) - 2} questions to draw from."
+    mock.select_option("[name=pool]", "sheet")
+    assert mock.inner_text(".mock-form .mock-told") == "40 questions to draw from."
     press(mock, "Forget my ratings")
     assert len(kept(mock)["ratings"]) == 2
     press(mock, "Press again")

@@ -1,4 +1,4 @@
-"""The forty questions on paper, and the index of terms on a phone."""
+"""The forty questions on a screen and on paper, the ledger by verdict, and the index of terms on a phone."""
 
 import re
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from companion.book.claims import read_ledger
 from companion.book.site.question_sheet import read_sheet
 from companion.book.terms import terms
 
@@ -45,6 +46,59 @@ def test_the_forty_questions_print_in_two_columns_on_eight_sides_at_most(
     assert right == pytest.approx(heading.bounding_box()["y"], abs=3), "both columns begin at one height"
     paper = page.pdf(prefer_css_page_size=True)
     assert 2 <= len(re.findall(rb"/Type\s*/Page\b", paper)) <= MOST_SIDES
+
+
+def test_the_answers_of_the_sheet_can_be_covered_and_are_all_on_paper(
+    page: object, server: str, settle: Callable[[object], None]
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/book/interview/forty-questions.html")
+    settle(page)
+    number = sum(len(names) for _, names in read_sheet(ROOT))
+    assert seen(page, ".sheet-answer") == number
+    assert seen(page, ".sheet-show") == 0
+    page.locator(".sheet-cover").focus()
+    page.keyboard.press("Enter")
+    assert page.get_attribute(".sheet-cover", "aria-pressed") == "true"
+    assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (0, number)
+    first, second = (page.locator(".sheet-group li").nth(place) for place in (0, 1))
+    first.locator(".sheet-show").focus()
+    page.keyboard.press("Enter")
+    assert first.locator(".sheet-answer").is_visible()
+    assert not second.locator(".sheet-answer").is_visible()
+    assert first.locator(".sheet-answer").evaluate("e => e === document.activeElement"), "one reads on from there"
+    page.emulate_media(media="print")
+    assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (number, 0)
+    page.emulate_media(media="screen")
+    page.locator(".sheet-cover").click()
+    assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (number, 0)
+
+
+def test_each_group_of_the_sheet_can_be_linked_to(page: object, server: str, settle: Callable[[object], None]) -> None:
+    page.goto(f"{server}/book/interview/index.html")
+    links = page.locator(".plan-two-days a[href*='forty-questions.html#sheet-']")
+    titles = [title for title, _ in read_sheet(ROOT)]
+    assert links.all_inner_texts() == titles, "the plan leads through all groups in their order"
+    addresses = links.evaluate_all("found => found.map((link) => link.href)")
+    for title, address in zip(titles, addresses, strict=True):
+        page.goto(address)
+        assert page.inner_text(":target > h2").rstrip("#") == title
+
+
+def test_the_ledger_shows_the_claims_of_one_verdict(
+    page: object, server: str, settle: Callable[[object], None]
+) -> None:
+    page.goto(f"{server}/book/ledger.html")
+    settle(page)
+    verdicts = [claim.verdict for claim in read_ledger().claims]
+    assert seen(page, ".ledger-entry") == len(verdicts)
+    choices = page.locator(".ledger-filter input").evaluate_all("found => found.map((box) => box.value)")
+    assert set(choices) == {"all", *verdicts}
+    for verdict in choices:
+        page.check(f".ledger-filter [value={verdict}]")
+        assert seen(page, ".ledger-entry") == sum(verdict in ("all", one) for one in verdicts)
+    page.reload()
+    assert seen(page, ".ledger-entry") == len(verdicts), "a link to any claim finds it"
 
 
 def test_on_a_phone_each_step_of_a_plan_in_prose_names_its_day(
