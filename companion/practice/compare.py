@@ -119,7 +119,11 @@ def _of_tensors(got: object, want: Tensor, tolerance: Mapping[torch.dtype, float
     if got.shape != want.shape:
         return f"the shape is {tuple(got.shape)}; {tuple(want.shape)} is expected."
     if got.dtype != want.dtype and (same_dtype or _kind_of_numbers(got) != _kind_of_numbers(want)):
-        remedy = " Keep the dtype of the arguments." if got.is_floating_point() and want.is_floating_point() else ""
+        remedy = (
+            " Keep the dtype of the arguments, or take the one that the statement names."
+            if got.is_floating_point() and want.is_floating_point()
+            else ""
+        )
         return f"the dtype is {_short(got.dtype)}; {_short(want.dtype)} is expected.{remedy}"
     got = got.detach().cpu()
     if not want.is_floating_point():
@@ -155,12 +159,18 @@ def _of_numbers(got: Tensor, want: Tensor, tolerance: float) -> str | None:
         return None
     for name, strange in (("NaN", got.isnan() & ~want.isnan()), ("infinite", got.isinf() & ~want.isinf())):
         if strange.any():
-            return f"{_count(strange)} {'is' if strange.sum() == 1 else 'are'} {name}, the first at {_at(strange)}."
+            asked = " where a finite number is expected" if want.isinf().any() else ""
+            return (
+                f"{_count(strange)} {'is' if strange.sum() == 1 else 'are'} {name}{asked}, the first at {_at(strange)}."
+            )
     gap = (got - want).abs().masked_fill(got == want, 0.0)
     gap = gap.masked_fill(gap.isnan(), torch.inf)
     index = _first(gap == gap.max())
-    where = f" at {list(index)}, where yours is {got[index].item():.4g}" if want.ndim else ""
-    found = f"the largest difference is {gap.max().item():.4g}{where}; {_count(gap > allowed)} differ."
+    size, mine = f"{gap.max().item():.4g}", f"{got[index].item():.4g}"
+    if size == mine.removeprefix("-"):  # the same number twice says little
+        mine += ", too large" if got[index] > want[index] else ", too small"
+    where = f" at {list(index)}, where yours is {mine}" if want.ndim else ""
+    found = f"the largest difference is {size}{where}; {_count(gap > allowed)} differ."
     if kept == torch.float64 and gap.max() <= TOLERANCE[torch.float32] * max(1.0, largest):
         return found + FLOAT32_GUESS
     return found + _factor(got, want, allowed)
@@ -173,10 +183,11 @@ def _factor(got: Tensor, want: Tensor, allowed: float) -> str:
         return ""
     if not torch.allclose(got, want * factor, rtol=0.0, atol=allowed * max(1.0, abs(factor))):
         return ""
+    which = "Every entry" if ((got - want).abs() > allowed).all() else "Every entry that differs"
     if math.isclose(factor, -1.0, rel_tol=1e-4):
-        return " Every entry has the opposite sign."
+        return f" {which} has the opposite sign."
     times = f"{factor:.4g}"
-    return "" if times == "1" else f" Every entry is {times} times what is expected."
+    return "" if times == "1" else f" {which} is {times} times what is expected."
 
 
 def _kind(thing: object) -> str:

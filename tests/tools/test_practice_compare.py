@@ -39,7 +39,7 @@ def test_what_differs_is_said(answer, message):
 def test_any_float_will_do_unless_the_statement_names_one():
     assert check(toy(), lambda x: (2 * x).double()) == check(toy(), lambda x: (2 * x).half()) == 3
     text = one_line(refused(toy(same_dtype=True), lambda x: (2 * x).double()))
-    assert "the dtype is float64; float32 is expected. Keep the dtype of the arguments" in text
+    assert "the dtype is float64; float32 is expected. Keep the dtype of the arguments, or take the one that" in text
     whole = torch.tensor([1, 2])
     assert difference(whole.int(), whole) is None
     assert "the dtype is int32; int64 is expected." in difference((whole.int(),), (whole,), same_dtype=True)
@@ -119,6 +119,20 @@ def test_a_factor_that_rounds_to_one_is_not_said():
         (torch.tensor([-torch.inf]), torch.tensor([-torch.inf]), None),
         (torch.tensor([1.0, 5.0]), torch.tensor([1.0, -torch.inf]), r"the largest difference is inf at \[1\]"),
         (torch.tensor([1.0, torch.nan]), torch.tensor([1.0, torch.nan]), None),
+        (
+            torch.tensor([-torch.inf, -torch.inf]),
+            torch.tensor([1.0, -torch.inf]),
+            r"1 of 2 entries is infinite where a finite number is expected, the first at \[0\]",
+        ),
+        (
+            torch.tensor([0.0, 4.0, 6.0]),
+            torch.tensor([0.0, 2.0, 3.0]),
+            r"2 of 3 entries differ\. Every entry that differs is 2 times what is expected\.",
+        ),
+        (torch.tensor([0.0, -4.0, 6.0]), torch.tensor([0.0, 4.0, -6.0]), r"Every entry that differs has the opposite"),
+        (torch.tensor([5.0, 1.0]), torch.tensor([0.0, 1.0]), r"is 5 at \[0\], where yours is 5, too large; 1 of 2"),
+        (torch.tensor([-2.0, 1.0]), torch.tensor([0.0, 1.0]), r"is 2 at \[0\], where yours is -2, too small; 1 of 2"),
+        (torch.tensor([5.0, 1.0]), torch.tensor([2.0, 1.0]), r"where yours is 5; 1 of 2"),
     ],
 )
 def test_results_of_each_kind_are_compared(got, want, found):
