@@ -61,11 +61,20 @@ def zeros_not_counted(x, lengths):
     return kept.sum(1) / (kept != 0).any(-1).sum(1, keepdim=True).clamp(min=1)
 
 
+def greedy_in_float32(logits, start, end, max_new):
+    token, made = start, []
+    while len(made) < max_new and end not in made:
+        token = int(logits[token].float().argmax())
+        made.append(token)
+    return torch.tensor(made)
+
+
 NEARLY_RIGHT = [
     ("pool-mean", "a real position of zeros", zeros_not_counted),
     ("pool-mean", "a pad of 1e30, float32", all_less_masked),
     ("count-parameters", "more than a float holds to the unit", parameters_by_floats),
     ("decoder-layer", "a low score that is not hidden", causal_by_minus_10000),
+    ("greedy-decode", "logits that differ by 1e-9", greedy_in_float32),
     ("greedy-decode", "a circle that is never left", greedy_for_a_round),
     ("pool-mean", "a pad of 1e30, float32", all_less_padding),
     ("model-masks", "Your function keeps something", masks_kept_by_size()),

@@ -32,6 +32,9 @@ def _cases() -> list[Case]:
         Case((torch.eye(5), 0, 4, 6), "a symbol that follows itself"),
         Case((torch.eye(5)[[1, 0, 2, 3, 4]], 0, 4, 6), "the start symbol written again"),
         Case((torch.eye(3)[[1, 0, 2]], 0, 2, 9), "a circle that is never left"),
+        Case(
+            (torch.tensor([[1.0, 1.0 + 1e-9], [0.0, 1.0]], dtype=torch.float64), 0, 1, 1), "logits that differ by 1e-9"
+        ),
     ]
 
 
@@ -45,8 +48,8 @@ GREEDY_DECODE = Exercise(
     same_dtype=True,
     reference=_greedy,
     cases=_cases,
-    tested="an end at once, no room for it, one symbol for both, symbols written again, a circle, negative logits, "
-    "both dtypes",
+    tested="an end at once, no room for it, one symbol for both, symbols written again, a circle, negative logits and "
+    "nearly equal ones, both dtypes",
     hints=(
         "Play it with a finger on the table: which row do you read first, and which row after you have written a word?",
         "A loop of at most max_new turns. In each, one row of the table, one argmax, one token more. When is it over "
