@@ -37,7 +37,7 @@ def _cases() -> list[Case]:
         return images, captions, torch.tensor(log_scale, dtype=dtype)
 
     images, captions = torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[3.0, 0.0], [1.0, 0.0]])
-    eye = torch.eye(2)
+    eye, short = torch.eye(2), torch.tensor([[2e-6, 0.0], [0.0, 1.0]], dtype=torch.float64)
     return [
         Case((images, captions, torch.tensor(0.0)), "the example"),
         Case((images, images, torch.tensor(1.0)), "captions like their images"),
@@ -48,8 +48,8 @@ def _cases() -> list[Case]:
         Case(pairs(5, 6, 0.0, torch.float64, 1e3), "large entries"),
         Case((torch.tensor([[1e-4, 0.0], [0.0, 1.0]]), eye, torch.tensor(0.0)), "a short vector"),
         Case(
-            (torch.tensor([[2e-6, 0.0], [0.0, 1.0]]).double(), eye.double(), torch.tensor(0.0).double()),
-            "a vector of length 2e-6",
+            (short, short, torch.tensor(0.0, dtype=torch.float64)),
+            "an image and its caption of length 2e-6",
         ),
         Case((eye, eye, torch.tensor(100.0).log()), "the scale at which CLIP stops"),
         Case(
@@ -71,7 +71,7 @@ CLIP_LOSS = Exercise(
     trial=_clip_trial,
     returns=("loss", "gradient for images", "gradient for captions", "gradient for log_scale"),
     tested="the loss and its gradients; one pair, as many pairs as channels, scales below 1 and beyond 100, large "
-    "entries, a short vector, both dtypes",
+    "entries, short vectors, both dtypes",
     hints=(
         "A cosine is a product of two vectors of length 1. How do you get all cosines of a batch at once?",
         "Row i of the scores is a question with as many answers as there are captions. Which answer is right?",
