@@ -105,6 +105,14 @@ def zeros_left_in_place(x, lengths):
     return result
 
 
+def by_root_of_the_square(jacobians):
+    found, product = [], torch.eye(jacobians.shape[1], dtype=jacobians.dtype)
+    for jacobian in jacobians:
+        product = jacobian @ product
+        found.append(torch.linalg.eigvalsh(product.mT @ product)[-1].clamp(min=0.0).sqrt())
+    return torch.stack(found)
+
+
 NEARLY_RIGHT = [
     ("reverse-padded", "a token of zeros", zeros_left_in_place),
     ("rnn-steps", "Your function keeps something", states_that_go_on()),
@@ -113,6 +121,7 @@ NEARLY_RIGHT = [
     ("lstm-step", "sums of a thousand either way", lstm_by_quotients),
     ("lstm-step", "as many units as parts", lstm_of_columns),
     ("gru-step", "sums of a thousand either way", gru_by_quotients),
+    ("product-norms", "a gradient that explodes", by_root_of_the_square),
     ("product-norms", "rows that sum to 0", by_power_iteration),
     ("additive-context", "a score of minus twenty thousand before a pad", padding_at_minus_10000),
     ("additive-context", "a score of -1e20 before a pad", padding_moved_by(lambda e, real: e - 1e9 * (1 - real))),

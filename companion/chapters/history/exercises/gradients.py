@@ -42,6 +42,7 @@ def _norms_cases() -> list[Case]:
         Case((draw.normal(4, 1, 1),), "one unit"),
         Case((draw.normal(2, 3, 3, scale=1e3),), "numbers near a thousand"),
         Case((torch.tensor([[[1.0, -1.0], [0.0, 0.0]]], dtype=torch.float64),), "rows that sum to 0"),
+        Case((torch.full((7, 1, 1), 1e3, dtype=F32),), "a gradient that explodes"),
     ]
 
 
@@ -53,7 +54,7 @@ PRODUCT_NORMS = Exercise(
     place=5,
     reference=_product_norms,
     cases=_norms_cases,
-    tested="one step, one unit, matrices that do not commute, rows that sum to 0, both dtypes",
+    tested="one step, one unit, matrices that do not commute, rows that sum to 0, a norm of 1e21, both dtypes",
     hints=(
         "The derivative after two steps is a product of two matrices. Which of them stands on the left?",
         "Build the products one by one, and take the largest singular value of each.",
