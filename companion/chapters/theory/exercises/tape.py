@@ -49,6 +49,7 @@ def _cases() -> list[Case]:
         Case(walk(30, F64, 1e3), "large numbers"),
         Case(walk(64, F64)),
         Case((torch.tensor([0, 0]), torch.tensor([0.0, 1.0]), 2.0), "a 0 that is written and no blank"),
+        Case((torch.tensor([0, 0, 0]), torch.tensor([1e3, 0.0, 5.0], dtype=F64), 2.0), "a 0 that replaces 1000"),
     ]
 
 
@@ -60,6 +61,7 @@ READ_TAPE = Exercise(
     place=1,
     minutes=20,
     same_dtype=True,
+    exact_zeros=True,
     reference=_read_tape,
     cases=_cases,
     tested="one step, cells visited once and often, moves of 0, a written 0, both dtypes, large numbers",
