@@ -155,6 +155,7 @@ def _step_cases() -> list[Case]:
 
     x, y = torch.ones(1, 2, 1), torch.tensor([[3.0, 9.0]])
     by_hand = torch.tensor([1.0]), x, y, torch.tensor([[True, False]]), 0.5, 2.0
+    short = torch.zeros(1, dtype=F64), x.double(), torch.full((1, 2), 1e-4, dtype=F64), by_hand[3], 1.0, 1e-5
     return [
         Case(by_hand, "the example"),
         Case(data(1, 2, 3, 100.0, F64), "one step, never too long"),
@@ -166,6 +167,7 @@ def _step_cases() -> list[Case]:
         Case((by_hand[0], x, torch.tensor([[0.0, 3.0]]), torch.tensor([[False, True]]), 0.5, 2.0), "padding in front"),
         Case((by_hand[0], x, torch.tensor([[0.0, 3.0]]), torch.tensor([[True, True]]), 0.5, 2.0), "a real target of 0"),
         Case((by_hand[0], x, torch.tensor([[1.0, 3.0]]), by_hand[3], 0.5, 2.0), "a gradient of 0"),
+        Case(short, "a short gradient that is still too long"),
     ]
 
 
