@@ -176,6 +176,20 @@ def groups_without_zero_tokens(x, w_q, w_k, w_v, w_o, n_heads, n_kv_heads, real,
     return _grouped(x, w_q, w_k, w_v, w_o, n_heads, n_kv_heads, real & (x != 0).any(-1), cache)
 
 
+def ranked_by_probabilities(scores, temperature, k):
+    weights = (scores / temperature).softmax(-1)
+    order = weights.sort(dim=-1, descending=True, stable=True).indices
+    kept = weights.scatter(-1, order[:, k:], 0.0)
+    return kept / kept.sum(-1, keepdim=True)
+
+
+def steps_with_a_floor(w, x, y, real, rate, max_norm):
+    for rows, wanted, counts in zip(x, y, real, strict=True):
+        gradient = 2 * rows.mT @ ((rows @ w - wanted) * counts) / counts.sum()
+        w = w - rate * gradient * (max_norm / gradient.norm().clamp(min=1e-3)).clamp(max=1.0)
+    return w
+
+
 NEARLY_RIGHT = [
     ("grow-masks", "a real token of zeros", layer_without_zero_tokens),
     ("grow-cache", "a real token of zeros", cache_without_zero_tokens),
@@ -184,6 +198,8 @@ NEARLY_RIGHT = [
     ("cross-attention", "a real row of zeros", cross_without_zero_rows),
     ("debug-heads", "a real token of zeros", heads_without_zero_rows),
     ("encoder-block", "a real token of zeros", block_without_zero_rows),
+    ("temperature-top-k", "scores closer than their probabilities show", ranked_by_probabilities),
+    ("debug-training-step", "a short gradient that is still too long", steps_with_a_floor),
     ("temperature-top-k", "a temperature of 100", power_after_the_softmax),
     ("perplexity", "a real loss of 150", large_losses_clamped),
     ("training-memory", "more than 64 bits can count", bytes_of(torch.tensor, int)),

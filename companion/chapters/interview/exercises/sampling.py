@@ -40,6 +40,7 @@ def _top_k_cases() -> list[Case]:
         Case((draw.normal(2, 6, dtype=F64) - 2e4, 1.0, 2), "scores far below 0"),
         Case((torch.tensor([[-1e20, -3e20, -2e20]], dtype=F64), 0.5, 2), "scores of -1e20"),
         Case((torch.tensor([[0.0, -200.0]]), 100.0, 2), "a temperature of 100, scores far apart"),
+        Case((torch.tensor([[0.0, 1e-9]], dtype=F32), 1.0, 1), "scores closer than their probabilities show"),
     ]
 
 
@@ -54,7 +55,8 @@ TEMPERATURE_TOP_K = Exercise(
     reference=_top_k,
     cases=_top_k_cases,
     exact_zeros=True,
-    tested="temperatures from 0.3 to 100, equal scores, k above the vocabulary, large scores and low ones, both dtypes",
+    tested="temperatures from 0.3 to 100, equal scores and nearly equal ones, k above the vocabulary, large scores "
+    "and low ones, both dtypes",
     hints=(
         "Two steps on the scores and one softmax at the end. A low temperature makes the likely tokens likelier: does "
         "it multiply or divide?",
