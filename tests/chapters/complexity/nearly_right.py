@@ -95,6 +95,14 @@ def cache_by_floats(n_layers, n_heads, n_kv_heads, d_model, batch, t, size):
     return int(2 * n_layers * n_kv_heads * d_model / n_heads * batch * t * size)
 
 
+def ways_counted_in_float32(reads, pairs):
+    step = reads.float()
+    counts = [step]
+    for _ in step[1:]:
+        counts.append(step @ counts[-1])
+    return [next((k for k, ways in enumerate(counts, 1) if ways[end, start] > 0), -1) for start, end in pairs]
+
+
 def time_by_reciprocals(r, d, c, size, peak, bandwidth):
     arithmetic, memory = 2 * r * d * c * (1 / peak), size * (r * d + d * c + r * c) * (1 / bandwidth)
     return max(arithmetic, memory), "memory" if memory > arithmetic else "arithmetic"
@@ -108,6 +116,7 @@ NEARLY_RIGHT = [
     ("cache-bytes", UNITS, cache_by_floats),
     ("layer-flops", UNITS, lambda n, d, d_ff: (int(8.0 * n * d**2), int(4.0 * n**2 * d), int(4.0 * n * d * d_ff))),
     ("least-time", "a tie", time_by_reciprocals),
+    ("layers-needed", "more ways than a float32 holds", ways_counted_in_float32),
     ("layers-needed", "a long chain", short_ways_only),
     ("layers-needed", "many ways of one length", ways_counted_in_a_byte),
     ("layers-needed", "2^64 ways of one length", ways_counted_in_64_bits),

@@ -50,6 +50,8 @@ def _graph_cases() -> list[Case]:
     fans = torch.zeros(130, 130, dtype=torch.bool)  # each of four is read by the next four: 2^64 ways to the end
     for below, above in pairwise(rows):
         fans[above[:, None], below] = True
+    crowd = _band(64, 1).logical_and(torch.arange(64)[:, None] != torch.arange(64))
+    crowd[:32, :32] = True  # 32 read one another: 2^150 ways through 31 layers; the others are a chain from the last
     return [
         Case((_band(3, 1), [(0, 2), (2, 0), (1, 1)]), "the example"),
         Case((torch.ones(4, 4, dtype=torch.bool), [(0, 3), (3, 0), (2, 2)]), "attention without a mask"),
@@ -61,6 +63,7 @@ def _graph_cases() -> list[Case]:
         Case((chain, [(0, 11), (1, 10), (11, 0)]), "a long chain"),
         Case((diamonds, [(0, 24), (3, 22), (1, 2)]), "many ways of one length"),
         Case((fans, [(0, 129), (129, 0), (1, 128)]), "2^64 ways of one length"),
+        Case((crowd, [(0, 63), (31, 63), (63, 0)]), "more ways than a float32 holds, and a chain"),
     ]
 
 
