@@ -70,10 +70,18 @@ def zero_tokens_hidden(x, lengths, w_q, w_k, w_v):
     return output.where(inside[..., None], 0.0).sum(1) / lengths[:, None]
 
 
+def small_weights_cut(scores):
+    top = scores.amax(-1, keepdim=True)
+    powers = (scores - top.masked_fill(top.isinf(), 0.0)).exp()
+    weights = powers / powers.sum(-1, keepdim=True).clamp(min=1e-30)
+    return torch.where(weights < 1e-6, 0.0, weights)
+
+
 NEARLY_RIGHT = [
     ("debug-padded-batch", "a real token of zeros", zero_tokens_hidden),
     ("scaled-scores", "all sizes equal", square_by_columns),
     ("softmax-stable", "one score of -1e20, the others are -inf", low_rows_emptied),
+    ("softmax-stable", "weights of 8e-7 and 4e-8", small_weights_cut),
     ("masked-weights", "everything hidden", nothing_to_see_ignored),
     ("masked-weights", "scores of -1e20 that are not hidden", filled_with(-1e4)),
     ("masked-weights", "scores of -1e20 that are not hidden", filled_with(-1e9)),

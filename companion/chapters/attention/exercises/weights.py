@@ -41,6 +41,7 @@ def _softmax_cases() -> list[Case]:
         Case((empty,), "all scores of the last row are -inf"),
         Case((torch.tensor([[-torch.inf] * 3, [0.0, 1.0, 2.0]]),), "all scores of the first row are -inf"),
         Case((torch.tensor([[-1e20, -torch.inf], [-torch.inf, -1e20]]),), "one score of -1e20, the others are -inf"),
+        Case((torch.tensor([[0.0, -14.0, -17.0]], dtype=F64),), "weights of 8e-7 and 4e-8"),
     ]
 
 
@@ -81,7 +82,8 @@ SOFTMAX_STABLE = Exercise(
     reference=_softmax_stable,
     cases=_softmax_cases,
     forbidden=SOFTMAX,
-    tested="leading axes, one key, both dtypes, scores of a million either way, -inf entries and rows of -inf",
+    tested="leading axes, one key, both dtypes, scores of a million either way, small weights, -inf entries and rows "
+    "of -inf",
     hints=(
         "What is exp(1000) on a computer? Then recall what happens to a softmax when one number is added to all "
         "scores of a row.",
