@@ -77,11 +77,17 @@ def small_weights_cut(scores):
     return torch.where(weights < 1e-6, 0.0, weights)
 
 
+def empty_rows_of_whole_masks(scores, mask):
+    weights = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1)
+    return weights if mask.dim() == 1 else weights.masked_fill(~mask, 0.0)
+
+
 NEARLY_RIGHT = [
     ("debug-padded-batch", "a real token of zeros", zero_tokens_hidden),
     ("scaled-scores", "all sizes equal", square_by_columns),
     ("softmax-stable", "one score of -1e20, the others are -inf", low_rows_emptied),
     ("softmax-stable", "weights of 8e-7 and 4e-8", small_weights_cut),
+    ("masked-weights", "a mask of keys that hides all of them", empty_rows_of_whole_masks),
     ("masked-weights", "everything hidden", nothing_to_see_ignored),
     ("masked-weights", "scores of -1e20 that are not hidden", filled_with(-1e4)),
     ("masked-weights", "scores of -1e20 that are not hidden", filled_with(-1e9)),

@@ -187,6 +187,7 @@ def _masked_cases() -> list[Case]:
         Case((draw.normal(2, 2, 3, 5), draw.mask(2, 1, 5)), "a mask for each head"),
         Case((draw.normal(2, 3), torch.zeros(2, 3, dtype=torch.bool)), "everything hidden"),
         Case(lowest, "scores of -1e20 that are not hidden"),
+        Case((torch.zeros(1, 2), torch.tensor([False, False])), "a mask of keys that hides all of them"),
     ]
 
 
