@@ -46,7 +46,7 @@ def layer_by_attributes(base, rank, alpha):
     """Put forward and parameters into a plain module."""
     module = nn.Module()
     module.base, module.scale = base.requires_grad_(False), alpha / rank
-    module.a = nn.Parameter(torch.ones_like(base.weight[:1]).repeat(rank, 1).cumsum(0))
+    module.a = nn.Parameter(torch.rand_like(base.weight[:1].repeat(rank, 1)))
     module.b = nn.Parameter(torch.zeros_like(base.weight[:, :1]).repeat(1, rank))
     module.forward = lambda x: base(x) + module.scale * torch.einsum("...i,ri,or->...o", x, module.a, module.b)
     return module

@@ -55,9 +55,28 @@ def constant(base, rank, alpha):
     return layer
 
 
-def test_a_constant_is_not_drawn():
-    error = refused(BY_NAME["lora-layer"], constant)
-    assert "All rows of your `a` are equal" in one_line(error)
+def rising(base, rank, alpha):
+    layer = _layer(base, rank, alpha)
+    layer.a.data = torch.ones_like(layer.a).cumsum(0)
+    return layer
+
+
+def diagonal(base, rank, alpha):
+    layer = _layer(base, rank, alpha)
+    torch.nn.init.eye_(layer.a)
+    return layer
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (constant, "All rows of your `a` are equal"),
+        (rising, "All columns of your `a` are equal"),
+        (diagonal, "A second layer of yours has the same `a`"),
+    ],
+)
+def test_a_constant_is_not_drawn(answer, words):
+    assert words in one_line(refused(BY_NAME["lora-layer"], answer))
 
 
 def three_deep(model, names, rank, alpha):

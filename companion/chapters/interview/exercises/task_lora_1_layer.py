@@ -12,7 +12,7 @@ from companion.practice.trial import Refusal, gradients, tensor
 F32, F64 = torch.float32, torch.float64
 Answer = Callable[..., object]
 DRAWN = 20
-"""Numbers of which it is not by chance, whatever they are drawn from, that all rows are equal."""
+"""Numbers of which it is not by chance, whatever they are drawn from, that all rows or two draws are equal."""
 
 
 class _Adapter(nn.Module):
@@ -52,6 +52,21 @@ def _fill(module: object, a: Tensor, b: Tensor) -> None:
             old.copy_(new)
 
 
+def _see_that_it_is_drawn(module: nn.Module, again: object, like: Tensor) -> None:
+    """Refuse an `a` in which entries are copied, and one that a second layer has too."""
+    drawn, other = (getattr(made, "a", None) for made in (module, again))
+    if not isinstance(drawn, Tensor) or drawn.shape != like.shape or len(like) == 1 or like.numel() < DRAWN:
+        return
+    if not drawn.any():  # another mistake, told by the gradient
+        return
+    if (drawn == drawn[:1]).all():
+        raise Refusal("All rows of your `a` are equal, and they stay so in training: the change then has rank 1.")
+    if (drawn == drawn[:, :1]).all():
+        raise Refusal("All columns of your `a` are equal: each entry is drawn by itself.")
+    if isinstance(other, Tensor) and torch.equal(drawn, other):
+        raise Refusal("A second layer of yours has the same `a`. It is drawn anew for each layer.")
+
+
 def _layer_trial(
     answer: Answer, x: Tensor, weight: Tensor, bias: Tensor | None, a: Tensor, b: Tensor, alpha: float
 ) -> tuple[Tensor, ...]:
@@ -62,11 +77,7 @@ def _layer_trial(
         raise Refusal(f"Your function returned a {type(module).__name__}; a module is expected.")
     if getattr(module, "base", None) is not base or not isinstance(getattr(module, "scale", None), int | float):
         raise Refusal("Your module lacks `base`, the map that was given, or the number `scale`.")
-    drawn = getattr(module, "a", None)
-    if isinstance(drawn, Tensor) and drawn.shape == a.shape and len(a) > 1 and a.numel() >= DRAWN:
-        alike = (drawn == drawn[:1]).all() & (drawn != 0).any()  # zeros are another mistake, told by the gradient
-        if alike.item():
-            raise Refusal("All rows of your `a` are equal, and they stay so in training: the change then has rank 1.")
+    _see_that_it_is_drawn(module, answer(_linear(weight, bias), len(a), alpha), a)
     shape = *x.shape[:-1], len(weight)
     start = tensor(module(x), *shape)
     trained = {name: p for name, p in module.named_parameters() if p.requires_grad}
