@@ -79,7 +79,7 @@ def _merge_trial(
     modules = model.named_modules(remove_duplicate=False)
     kinds = [f"{name}: {_kind(module)}" for name, module in modules if f"{name}.".startswith(places)]
     weights = model.state_dict()
-    distinct = f"{len(list(model.parameters()))} parameters"
+    distinct = len(list(model.parameters()))
     return "; ".join(sorted(kinds)), distinct, model(tokens).detach(), [weights[name] for name in sorted(weights)]
 
 
