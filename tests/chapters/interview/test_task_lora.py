@@ -79,6 +79,18 @@ def test_a_constant_is_not_drawn(answer, words):
     assert words in one_line(refused(BY_NAME["lora-layer"], answer))
 
 
+def trained_by_name(model, names, rank, alpha):
+    found = ADD(model, names, rank, alpha)
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(name.split(".")[-1] in ("a", "b"))
+    return found
+
+
+def test_a_norm_has_a_parameter_of_the_same_name():
+    error = refused(BY_NAME["lora-model"], trained_by_name)
+    assert "what is trained: your answer is 'blocks.0.norm.b, " in one_line(error)
+
+
 def three_deep(model, names, rank, alpha):
     """Adapt what stands within three modules, or directly in the model."""
     found = ADD(model, names, rank, alpha)

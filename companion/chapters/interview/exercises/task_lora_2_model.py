@@ -14,10 +14,21 @@ F32, F64 = torch.float32, torch.float64
 Answer = Callable[..., object]
 
 
+class _Norm(nn.LayerNorm):
+    """A norm whose shift has the name of one of an adapter's matrices."""
+
+    def __init__(self, like: Tensor) -> None:
+        super().__init__(len(like), bias=False, dtype=like.dtype)
+        self.b = nn.Parameter(torch.zeros_like(like))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x) + self.b
+
+
 class _Block(nn.Module):
     def __init__(self, w_q: nn.Linear, w_v: Tensor, up: Tensor, down: Tensor) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(len(w_v), dtype=w_v.dtype)
+        self.norm = _Norm(w_v[:, 0])
         self.w_q, self.w_v = w_q, _linear(w_v, torch.full_like(w_v[:, 0], 0.1))
         self.ffn = nn.Sequential(_linear(up, None), nn.Tanh(), _linear(down, None))
 
@@ -140,7 +151,10 @@ def _cases() -> list[Case]:
         Case((*model(2, 3, 3, 2, dtype=F64), both, 2, 4.0), "two maps in each block"),
         Case((*model(3, 4, 6, 1, dtype=F32, scale=3.0), ("w_v",), 1, 0.5), "a bias"),
         Case((*model(2, 3, 3, 2, dtype=F64), ("w_k",), 2, 1.0), "a name that nothing has"),
-        Case((*model(2, 4, 3, 1, dtype=F64), ("head", "w", "q"), 2, 0.5), "a map of the model itself, parts of a name"),
+        Case(
+            (*model(2, 4, 3, 1, dtype=F64), ("head", "w", "q", "base"), 2, 0.5),
+            "a map of the model itself, parts of a name, and the name `base`",
+        ),
         Case((*model(2, 4, 3, 2, dtype=F64), ("table", "norm", "ffn", "w_q"), 1, 2.0), "names that are no linear map"),
         Case((*model(2, 4, 3, 2, dtype=F64), ("0", "2"), 2, 2.0), "places of a sequence"),
         Case((*model(2, 4, 3, 1, dtype=F64, deep=True), both, 2, 2.0), "a model within others"),
