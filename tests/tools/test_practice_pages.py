@@ -124,6 +124,7 @@ def small(folder):
         "book/lab/index.ipynb": lab(["live-lab", "remove-output"], LAB),
         "book/cards.md": CARDS,
         "book/refs.md": "# References\n\n```{bibliography}\n```\n",
+        "companion/chapters/interview/forty.yml": "- title: One\n  questions: [q-easy]\n",
     }
     return SmallBook(folder, PARTS, texts)
 
@@ -155,7 +156,7 @@ def test_the_page_has_what_a_draw_needs_by_topic_in_the_order_of_the_index_the_e
     place = page.select_one(".mock-texts[hidden]")
     assert json.loads(place.script.string) == [
         {"name": "q-else", "kind": "concept", "level": "1", "topic": "attention", "further": "1"},
-        {"name": "q-easy", "kind": "concept", "level": "1", "topic": "one", "further": "1"},
+        {"name": "q-easy", "kind": "concept", "level": "1", "topic": "one", "further": "1", "sheet": "yes"},
         {"name": "q-why", "kind": "derive", "level": "2", "topic": "one", "further": "2"},
     ]
     assert not page.select(".mock-question, .mock-asked")
