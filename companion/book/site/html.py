@@ -23,16 +23,19 @@ READING = ("js/util.js", "js/store.js", "js/reading.js")  # of every page
 _SHARED = tuple(f"js/{name}.js" for name in ("vocabulary", "util", "dom", "store", "practice"))  # of any page, in order
 COPIED = ("js/copy-formula.js", "css/copy-formula.css")
 FILES = {
-    "interview-question": (*_SHARED, "js/question-rating.js"),
-    "question-index": (*_SHARED, "js/questions.js"),
-    "study-plan": (*_SHARED, "js/plans.js"),
+    "interview-question": (*_SHARED, "js/question-rating.js", "css/questions.css"),
+    "question-index": (*_SHARED, "js/questions.js", "css/questions.css"),
+    "study-plan": (*_SHARED, "js/plans.js", "css/questions.css"),
     "quiz-desk": (*_SHARED, "js/quiz-logic.js", "js/quiz-item.js", "js/quiz-exam.js", "js/quiz.js", "css/quiz.css"),
     "mock-lists": (
         *_SHARED,
         *(f"js/{name}.js" for name in ("mock-storage", "session", "mock-lists", "mock-report", "mock", "mock-coding")),
         "css/mock.css",
     ),
-    "progress-table": (*_SHARED, "js/progress-file.js", "js/progress.js", "css/progress.css", "css/tables.css"),
+    "progress-table": (
+        *_SHARED,
+        *("js/progress-file.js", "js/progress.js", "css/progress.css", "css/questions.css", "css/tables.css"),
+    ),
     "cell": ("css/code.css", "css/tables.css"),
     "table": ("css/tables.css",),
     "cell_input": ("js/code.js",),

@@ -58,5 +58,4 @@ def setup(app: Sphinx) -> dict[str, object]:
     for part in ("html", "questions_index"):
         app.setup_extension(f"companion.book.site.{part}")
     app.add_directive("interview-question", InterviewQuestion)
-    app.add_css_file("css/questions.css")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
