@@ -36,9 +36,10 @@ def open_in_time(browser, server):
 
 
 def opener(page, server):
-    def go(name, reading=None):
+    def go(name, reading=None, **sections):
         page.goto(f"{server}/book/index.html")
-        kept = {"version": 1, "sections": {"reading": reading}} if reading else None
+        sections |= {"reading": reading} if reading else {}
+        kept = {"version": 1, "sections": sections} if sections else None
         page.evaluate(
             "(kept) => { localStorage.clear(); if (kept) localStorage['transformers-tested'] = kept; }",
             json.dumps(kept) if kept else None,
@@ -167,6 +168,24 @@ def test_the_front_page_leads_to_the_newest_place(open_page):
     older, newer = entry(0.5), entry(0.3, at="2026-02-01T00:00:00.000Z", title="Heads")
     page = open_page("book/index", {"book/multi-head/several-heads": newer, PAGE: older})
     assert page.inner_text(".continue-reading") == "Go on reading: Heads, 30% read"
+
+
+def test_the_front_page_leads_to_the_interview_or_the_plan_that_one_left_last(open_page, server):
+    day = "2026-0{}-01T00:00:00.000Z".format
+    interview = {"session": {"names": ["q-derive-sdpa"], "index": 0, "done": [], "pool": "all", "at": day(3)}}
+    steps = {"read": {"done": True, "at": day(2)}, "write": {"done": False, "at": day(4)}}
+    page = open_page("book/index", {PAGE: entry(0.3, day(1))}, mock=interview)
+    assert page.inner_text(".continue-reading") == "Go on with your mock interview"
+    assert page.get_attribute(".continue-reading a", "href") == f"{server}/book/interview/mock-interview.html"
+    page = open_page("book/index", {PAGE: entry(0.3, day(1))}, mock=interview, plans={"plan-two-days": steps})
+    assert page.inner_text(".continue-reading") == "Go on with the plan: two days, 1 step done"
+    page.click(".continue-reading a")
+    assert page.inner_text(":target h2, :target + h2").startswith("Three plans")
+    page = open_page("book/index", {PAGE: entry(0.3, day(5))}, mock=interview, plans={"plan-two-days": steps})
+    assert page.inner_text(".continue-reading") == "Go on reading: Masks, 30% read"
+    damaged = {"mock": {"session": {"at": 3}}, "plans": {"<b>": steps, "plan-one-week": [1]}}
+    page = open_page("book/index", {PAGE: entry(0.3, day(1))}, **damaged)
+    assert page.inner_text(".continue-reading") == "Go on reading: Masks, 30% read"
 
 
 def test_pages_that_are_read_have_a_tick_in_the_lists(open_page):

@@ -1,7 +1,7 @@
 /* What the store keeps of the mock interview and of the coding round, in the section mock:
  *
  *   ratings   {QUESTION: {row: [of the question, of its first follow-up, ...], at}}, null in a row where there is none
- *   session   {names, index, done: [[step, rating, seconds], ...], pool, target}, the interview that is held now
+ *   session   {names, index, done: [[step, rating, seconds], ...], pool, target, at}, the interview that is held now
  *   history   {DATE: {at, questions, rated, mean, minutes, topics, pool, target}}, an entry for each interview with a rating
  *   drills    {DRILL: {rating, minutes, at}}
  *   round     {names, index, done: [[place, rating, seconds, said], ...], used, at}, the coding round that is held now

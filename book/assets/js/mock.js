@@ -162,7 +162,8 @@
     };
     const save = (index) => {
       const rows = done.map((one) => [one.index, one.rating, one.seconds]);
-      storage.save({ session: { names: list.map(({ name }) => name), index, done: rows, pool, target } });
+      const names = list.map(({ name }) => name);
+      storage.save({ session: { names, index, done: rows, pool, target, at: util.now() } });
     };
 
     function step(index) {

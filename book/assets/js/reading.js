@@ -1,5 +1,5 @@
 /* Where a reader is: how far each page has been read, kept in the store. A bar along the upper edge shows it of this page,
- * a tick in lists of pages of the others, and the front page leads to where one stopped.
+ * a tick in lists of pages of the others, and the front page leads to where one stopped, there or in what one practises.
  *
  * The section "reading" holds, by the name of a page, {at, share, title, anchor, section, words, next, nextTitle}: the
  * largest share that was read, the heading that was last on the screen, the first words of the paragraph below it that one
@@ -108,21 +108,55 @@
 
   // ---- On the front page
 
+  /** What one did last: where a page was left, the interview that is held, or the plan with the newest tick. */
   function lead() {
     const place = document.querySelector(".continue-reading");
+    const [last] = [page(), interview(), plan()].filter(Boolean).sort((one, other) => (one.at < other.at ? 1 : -1));
+    if (!place || !last) return;
+    const link = Object.assign(document.createElement("a"), { href: last.href, textContent: last.words });
+    place.replaceChildren(last.lead, link, last.told);
+  }
+
+  function page() {
     // Questions, exercises, a quiz or a list are looked up and not read through: the place is on a page of a chapter.
     const chapters = [...kept()].filter(([page]) => !/^book\/interview\/|\/(questions|exercises|claims)$/.test(page));
     const [last] = chapters.sort(([, one], [, other]) => (one.at < other.at ? 1 : -1));
-    if (!place || !last) return;
+    if (!last) return null;
     const [page, entry] = last;
     const done = entry.share >= READ && entry.next;
-    const link = document.createElement("a");
     const anchor = /^[\w.-]+$/.test(entry.anchor) ? entry.anchor : "";
     const line = entry.words && SCROLLS ? `:~:text=${encodeURIComponent(entry.words).replaceAll("-", "%2D")}` : "";
-    link.href = done ? addressOf(entry.next, "") : addressOf(page, `${anchor}${line}`);
-    link.textContent = done ? entry.nextTitle : [entry.title, entry.section].filter(Boolean).join(": ");
-    const told = done ? `, the page after ${entry.title}` : `, ${Math.round(100 * entry.share)}% read`;
-    place.replaceChildren("Go on reading: ", link, told);
+    return {
+      at: entry.at,
+      lead: "Go on reading: ",
+      href: done ? addressOf(entry.next, "") : addressOf(page, `${anchor}${line}`),
+      words: done ? entry.nextTitle : [entry.title, entry.section].filter(Boolean).join(": "),
+      told: done ? `, the page after ${entry.title}` : `, ${Math.round(100 * entry.share)}% read`,
+    };
+  }
+
+  function interview() {
+    const { session } = store.read("mock");
+    const href = addressOf("book/interview/mock-interview", "");
+    return util.isDated(session)
+      ? { at: session.at, lead: "Go on with ", href, words: "your mock interview", told: "" }
+      : null;
+  }
+
+  function plan() {
+    const ticks = Object.entries(store.read("plans")).flatMap(([name, steps]) =>
+      [...util.entries(steps, util.isDated).values()].map(({ at, done }) => ({ name, at, done: done === true })),
+    );
+    const [last] = ticks.sort((one, other) => (one.at < other.at ? 1 : -1));
+    if (!last || !/^plan-[a-z-]+$/.test(last.name)) return null;
+    const done = ticks.filter((tick) => tick.name === last.name && tick.done).length;
+    return {
+      at: last.at,
+      lead: "Go on with ",
+      href: addressOf("book/interview/index", "sec-interview-plans"),
+      words: `the plan: ${last.name.slice(5).replaceAll("-", " ")}`,
+      told: `, ${util.plural(done, "step")} done`,
+    };
   }
 
   addEventListener("pageshow", (event) => {
