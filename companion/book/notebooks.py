@@ -195,11 +195,21 @@ def first_difference(stored: NotebookNode, fresh: NotebookNode) -> str:
     return f"it differs in its metadata {', '.join(sorted(keys))}" if keys else "it differs in its formatting"
 
 
+def moved_numbers(stored: NotebookNode | None, fresh: NotebookNode) -> list[str]:
+    """Name the numbers that differ from the stored ones though their cell does not: it reads what another cell sets."""
+    same = {cell.source for cell in stored.cells} if stored else set()
+    before, after = (
+        numbers.printed_numbers(cell for cell in notebook.cells if cell.source in same)
+        for notebook in (stored or fresh, fresh)
+    )
+    return [name for name, number in after.items() if before.get(name, number) != number]
+
+
 def make(source: Path, *, check: bool) -> str:
     """Execute one source and write its notebook, or compare it with the stored one.
 
     Returns:
-        One word for the progress line.
+        Some words for the progress line.
 
     Raises:
         ChapterError: a cell fails, or ``check`` finds a difference.
@@ -223,7 +233,8 @@ def make(source: Path, *, check: bool) -> str:
     partial = target.with_suffix(".part")
     partial.write_bytes(text.encode("utf8"))
     partial.replace(target)
-    return "written"
+    moved = moved_numbers(stored, fresh)
+    return f"written; numbers of unchanged cells differ: {', '.join(moved)}" if moved else "written"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -2,9 +2,11 @@
 
 import math
 
+import nbformat
 import pytest
 
 from companion.book.glue import glue_number
+from companion.book.notebooks import moved_numbers
 
 
 def test_a_number_is_printed_under_its_name(capsys):
@@ -36,3 +38,21 @@ def test_a_number_is_printed_under_its_name(capsys):
 def test_what_is_no_number_of_an_answer_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         glue_number(*arguments)
+
+
+def printed(**numbers):
+    """A notebook whose cells print these numbers, each under the name of its source."""
+    cells = []
+    for name, number in numbers.items():
+        output = nbformat.v4.new_output("stream", name="stdout", text=f"{name}-b = {number}\n")
+        cells.append(nbformat.v4.new_code_cell(f'glue_number("{name}-b", batch)', outputs=[output]))
+    return nbformat.v4.new_notebook(cells=cells)
+
+
+def test_a_number_that_moves_though_its_cell_does_not_is_named():
+    stored = printed(free=153, gap=16)
+    assert moved_numbers(stored, printed(free=1601, gap=16, new=7)) == ["free-b"]
+    assert moved_numbers(stored, stored) == moved_numbers(None, stored) == []
+    changed = printed(free=1601)
+    changed.cells[0].source += "  # by another way"
+    assert moved_numbers(stored, changed) == [], "who edits a cell sees its numbers"
