@@ -32,7 +32,7 @@ from companion.book.topics import TOPICS
 
 DATA = "search-data.js"
 INTERACTIVE = "Interactive figure"  # the term of terms.yml that every section with an explorer gets
-LONGEST = 200  # characters of a text that are kept as they are; of the rest, each word once
+LONGEST = 190  # characters of a text that are kept as they are; of the rest, each word once
 COMMON = 0.015  # of all places: a word of the rest that stands in the rest of more than these tells nothing
 KINDS = ("page", "section", "term", "question", "exercise", "claim", "formula", "source")
 _OWN_PLACE = {"claim-": "claim", "exr-": "exercise"}
