@@ -277,7 +277,7 @@ def test_on_a_phone_the_lines_of_a_wide_table_go_through(browser: object, server
 
 def test_the_bar_of_a_page_without_contents_goes_on_to_the_edge_of_the_window(page: object, server: str) -> None:
     page.set_viewport_size({"width": 1920, "height": 900})
-    page.goto(f"{server}/book/interview/forty-questions.html")
+    page.goto(f"{server}/book/glossary.html")
     assert page.locator(".bd-sidebar-secondary").count() == 0
     assert page.evaluate("document.elementFromPoint(1915, 20).matches('.bd-header-article')")
     assert page.evaluate("document.documentElement.scrollWidth") == 1920

@@ -26,5 +26,5 @@
     answers.forEach(covered ? cover : uncover);
   });
   coverAll.setAttribute("aria-pressed", "false");
-  dom.one(".sheet-group").before(dom.h("p", { class: "sheet-tools" }, coverAll));
+  dom.one(".sheet-tools").append(coverAll);
 })();

@@ -17,7 +17,7 @@ from companion.book.drills import DRILLS, read_drills
 from companion.book.entries import entries
 from companion.book.model import Question
 from companion.book.schemas import SHEET_GROUP, check, refuse_doubles
-from companion.book.site.html import LABEL, link, parse, target, without_links
+from companion.book.site.html import LABEL, element, link, parse, target, without_links
 from companion.book.site.questions_index import MINUTES_A_QUESTION, gather
 
 logger = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class QuestionSheet(SphinxDirective):
             set_source_info(self, sections[-1])
             target(self.env, label, title)
             start += len(names)
-        return sections
+        return [element("p", "sheet-tools"), *sections]  # where a script puts its button: it has its room before
 
     def _entry(self, item: Question) -> nodes.list_item:
         """Make a question, which links to its whole answer, and its short answer."""

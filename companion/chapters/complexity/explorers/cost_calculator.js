@@ -172,7 +172,7 @@ function render({ model, el }) {
     const heads = view.get("d_model") / view.get("head_width");
     return `${Math.floor(heads / Math.min(view.get("group"), heads))} of ${heads}`;
   }
-  const sharing = size("group", "key-value heads", kvHeads);
+  const sharing = size("group", "KV heads", kvHeads);
   view.watch("d_model n_layers head_width group vocab t batch dtype gated", draw);
   view.show(
     controls(
