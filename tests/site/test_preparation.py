@@ -74,7 +74,7 @@ def test_the_answers_of_the_sheet_can_be_covered_and_are_all_on_paper(
     assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (number, 0)
 
 
-def test_each_group_of_the_sheet_can_be_linked_to(page: object, server: str, settle: Callable[[object], None]) -> None:
+def test_each_group_of_the_sheet_can_be_linked_to(page: object, server: str) -> None:
     page.goto(f"{server}/book/interview/index.html")
     links = page.locator(".plan-two-days a[href*='forty-questions.html#sheet-']")
     titles = [title for title, _ in read_sheet(ROOT)]
@@ -99,6 +99,8 @@ def test_the_ledger_shows_the_claims_of_one_verdict(
         assert seen(page, ".ledger-entry") == sum(verdict in ("all", one) for one in verdicts)
     page.reload()
     assert seen(page, ".ledger-entry") == len(verdicts), "a link to any claim finds it"
+    page.emulate_media(media="print")
+    assert seen(page, ".ledger-filter") == 0
 
 
 def test_on_a_phone_each_step_of_a_plan_in_prose_names_its_day(

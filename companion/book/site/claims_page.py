@@ -174,15 +174,11 @@ class LedgerTable(SphinxDirective):
     def _filter(self, ledger: Ledger) -> nodes.Element:
         """A choice of verdicts: the style sheet hides the others, without a script."""
         names = {"all": nodes.Text("all"), **{name: verdict_badge(name) for name in VERDICTS if count(ledger, name)}}
-        choices = [
-            element(
-                *("label", "", element("input", "", type="radio", name="verdict", value=name, autocomplete="off")),
-                nodes.Text(" "),
-                words,
-            )
-            for name, words in names.items()
-        ]
-        choices[0].children[0]["data"]["checked"] = "checked"
+        radio = {"type": "radio", "name": "verdict", "autocomplete": "off"}
+        choices = []
+        for name, words in names.items():
+            button = element("input", "", **radio, value=name, checked="checked" if name == "all" else "")
+            choices.append(element("label", "", button, nodes.Text(" "), words))
         return element("fieldset", "ledger-filter", element("legend", "", nodes.Text("Claims to show")), *choices)
 
     def _chapters(self) -> tuple[dict[str, str], dict[str, Settlement]]:

@@ -34,7 +34,8 @@ FILES = {
     ),
     "progress-table": (
         *_SHARED,
-        *("js/progress-file.js", "js/progress.js", "css/progress.css", "css/questions.css", "css/tables.css"),
+        *(f"js/{name}.js" for name in ("progress-file", "progress")),
+        *(f"css/{name}.css" for name in ("progress", "questions", "tables")),
     ),
     "cell": ("css/code.css", "css/tables.css"),
     "table": ("css/tables.css",),
