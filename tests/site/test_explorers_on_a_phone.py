@@ -17,6 +17,7 @@ UNSEEN = """async (root, bar) => {
   const traits = [...new Set([...root.querySelectorAll("[data-trait]")].map((one) => one.dataset.trait))];
   const found = [];
   let tried = 0;
+  await frames(); // what the browser still has to scroll, since something above has grown
   for (const trait of traits) {
     const all = [...root.querySelectorAll(`[data-trait="${trait}"]`)].filter((one) => one.checkVisibility());
     const control = all.find((one) => one.type === "radio" && !one.checked) ?? all[0];
@@ -24,6 +25,7 @@ UNSEEN = """async (root, bar) => {
     if (trait === "tour") continue; // it leads to the part that it speaks of
     tried += 1;
     control.scrollIntoView({ block: "center" });
+    await frames();
     const before = control.getBoundingClientRect().top;
     const changed = new Set();
     const note = (records) => records.forEach(({ target }) => changed.add(target.nodeType === 3 ? target.parentElement
