@@ -4,6 +4,7 @@ Environment: ``CHROME_PATH`` names the browser, ``FIREFOX=yes`` takes Firefox in
 browser tests out and says so, ``BOOK_SITE`` names a built site other than ``_build/html``.
 """
 
+import contextlib
 import functools
 import http.server
 import json
@@ -98,9 +99,9 @@ def pages(site: Path) -> list[str]:
     return [name for name in found if name != "index.html"]
 
 
-@pytest.fixture(scope="session")
-def server(site: Path) -> Iterator[str]:
-    """The address of a server for the site on this computer, on a free port."""
+@contextlib.contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """Run a server for a folder on this computer, on a free port; give its address."""
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -108,13 +109,20 @@ def server(site: Path) -> Iterator[str]:
         def log_message(self, *words: object) -> None:
             pass
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(site))) as running:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder)) as running:
         running.daemon_threads = True
         thread = threading.Thread(target=running.serve_forever, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
         thread.join()
+
+
+@pytest.fixture(scope="session")
+def server(site: Path) -> Iterator[str]:
+    """The address of a server for the site."""
+    with serve(site) as address:
+        yield address
 
 
 def browser_path() -> str:
@@ -152,8 +160,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
 class Watch:
     """What a context's pages asked for and said: requests to other hosts, failed requests, console, errors."""
 
-    def __init__(self, server: str) -> None:
-        self.server = server
+    def __init__(self) -> None:
         self.other_hosts: list[str] = []
         self.failed: list[str] = []
         self.messages: list[str] = []
@@ -171,8 +178,9 @@ class Watch:
         context.on("response", lambda answer: answer.status >= 400 and self.failed.append(answer.url))
 
     def is_ours(self, url: str) -> bool:
-        """Tell whether an address is of this site: on our server, on disk, or inside the page."""
-        return url.startswith(self.server + "/") or urlsplit(url).scheme in ("file", "data", "blob", "about")
+        """Tell whether an address is of this computer: on a server here, on disk, or inside the page."""
+        parts = urlsplit(url)
+        return parts.hostname == "127.0.0.1" or parts.scheme in ("file", "data", "blob", "about")
 
     def clear(self) -> None:
         """Forget everything, so that a context can serve a second test."""
@@ -187,7 +195,7 @@ class Watch:
 
 
 @pytest.fixture(scope="session")
-def contexts(browser: object, server: str) -> Iterator[Callable[[str], tuple[object, Watch]]]:
+def contexts(browser: object) -> Iterator[Callable[[str], tuple[object, Watch]]]:
     """One browser context a theme, made when first asked for: ``contexts("dark")`` gives it and its watch."""
     made: dict[str, tuple[object, Watch]] = {}
 
@@ -197,7 +205,7 @@ def contexts(browser: object, server: str) -> Iterator[Callable[[str], tuple[obj
                 viewport={"width": 1440, "height": 900}, color_scheme=theme, reduced_motion="reduce"
             )
             new.set_default_timeout(60_000)  # for what never comes: a busy computer takes its time
-            watch = Watch(server)
+            watch = Watch()
             watch.follow(new)
             made[theme] = new, watch
         return made[theme]

@@ -18,6 +18,7 @@ from companion.explorers import AttentionMap, AttentionWalk, SoftmaxExplorer
 from tests.site.accessibility import axe_faults
 from tests.site.browser import figures, put, shown
 from tests.site.checks import CHECKS, MODULES
+from tests.site.conftest import serve
 
 pytestmark = pytest.mark.browser
 SLOW_MS = 100  # a step takes a few; a control that never takes less than this feels stuck
@@ -44,25 +45,24 @@ def without_text(html):
 
 
 @pytest.fixture(scope="module")
-def bare(site, places):
-    """Make a tab get the pages with explorers without their text."""
-    bodies = {place: without_text((site / place).read_text("utf8")) for place in places}
-
-    def prepare(tab):
-        for place, body in bodies.items():
-            tab.route(f"**/{place}", lambda route, _, body=body: route.fulfill(body=body, content_type="text/html"))
-
-    return prepare
+def bare(site, places, tmp_path_factory):
+    """The address of a server that has the pages with explorers without their text."""
+    folder = tmp_path_factory.mktemp("bare")
+    (folder / "_static").symlink_to(site / "_static")
+    for place in places:
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_text(without_text((site / place).read_text("utf8")), "utf8")
+    with serve(folder) as address:
+        yield address
 
 
 @pytest.fixture
-def explorers(page, places, bare, server, settle):
+def explorers(page, places, bare, settle):
     """Open each page in turn and give each of its explorers: its name on the page, its element, its stored values."""
-    bare(page)
 
     def each():
         for place in places:
-            page.goto(f"{server}/{place}")
+            page.goto(f"{bare}/{place}")
             yield from figures(page, settle, place)
 
     return each
@@ -191,16 +191,13 @@ def test_numbers_come_by_pointer_and_by_keyboard(page, explorers):
 
 
 @pytest.mark.parametrize(("theme", "widths"), [("light", (1440, 360)), ("dark", (390,))])
-def test_an_explorer_fits_the_page_and_reads_well_in_both_themes(
-    contexts, theme, widths, places, bare, server, settle, resize
-):
+def test_an_explorer_fits_the_page_and_reads_well_in_both_themes(contexts, theme, widths, places, bare, settle, resize):
     context, watch = contexts(theme)
     watch.clear()
     tab = context.new_page()
-    bare(tab)
     for place in places:
         tab.set_viewport_size({"width": widths[0], "height": 800})
-        tab.goto(f"{server}/{place}")
+        tab.goto(f"{bare}/{place}")
         roots = [(name, root) for name, root, _ in figures(tab, settle, place)]
         for _, root in roots:
             root.evaluate("root => tools.stir(root)")  # into another state, with all that can be shown

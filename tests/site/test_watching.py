@@ -1,13 +1,9 @@
 """What the tests of the site look with: axe on thinned-out pages, and the watch for other hosts. No site is needed."""
 
-import functools
-import http.server
-import threading
-
 import pytest
 
 from tests.site.accessibility import axe_faults
-from tests.site.conftest import Watch
+from tests.site.conftest import Watch, serve
 
 pytestmark = pytest.mark.browser
 PLAIN = "<p>A readable sentence.</p>"
@@ -70,15 +66,11 @@ def test_words_that_were_emptied_come_back(shown):
 
 def test_a_request_to_another_host_is_heard_and_does_not_leave(browser, tmp_path):
     (tmp_path / "page.html").write_text('<!doctype html><script src="https://example.org/a.js"></script>', "utf8")
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}"
+    with serve(tmp_path) as address:
         context = browser.new_context()
-        watch = Watch(address)
+        watch = Watch()
         watch.follow(context)
         context.new_page().goto(f"{address}/page.html")
         context.close()
-        server.shutdown()
     assert watch.other_hosts == ["https://example.org/a.js"]
     assert watch.failed == ["https://example.org/a.js"]
