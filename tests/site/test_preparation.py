@@ -90,13 +90,17 @@ def test_the_ledger_shows_the_claims_of_one_verdict(
 ) -> None:
     page.goto(f"{server}/book/ledger.html")
     settle(page)
-    verdicts = [claim.verdict for claim in read_ledger().claims]
+    claims = read_ledger().claims
+    verdicts = [claim.verdict for claim in claims]
     assert seen(page, ".ledger-entry") == len(verdicts)
     choices = page.locator(".ledger-filter input").evaluate_all("found => found.map((box) => box.value)")
     assert set(choices) == {"all", *verdicts}
     for verdict in choices:
         page.check(f".ledger-filter [value={verdict}]")
         assert seen(page, ".ledger-entry") == sum(verdict in ("all", one) for one in verdicts)
+        assert page.locator("section[id^=ledger-chapter-]:visible").count() == len(
+            {claim.chapter for claim in claims if verdict in ("all", claim.verdict)}
+        )
     page.reload()
     assert seen(page, ".ledger-entry") == len(verdicts), "a link to any claim finds it"
     page.emulate_media(media="print")
