@@ -88,3 +88,11 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> object:
 
     monkeypatch.setattr(progress, "PROGRESS", progress.Progress())
     return progress.PROGRESS
+
+
+@pytest.fixture
+def mistakes_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try each named mistake of the book once in all, where every check would try it on every case."""
+    from tests.tools import practice  # not above, for the same reason
+
+    monkeypatch.setattr(practice.checker, "_run", practice.run_once)

@@ -4,14 +4,14 @@ A count is the same on every computer and at every run, so an answer at the bord
 """
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
+
+from companion.practice.operations import Operation, tensors
 
 WORDS = {
     "largest": ("the largest tensor that it makes has", "numbers"),
@@ -91,11 +91,10 @@ def _pairs(cost: Cost, budget: Budget) -> Iterator[tuple[str, int, int]]:
             yield field.name, getattr(cost, field.name), allowed
 
 
-class CostMeter(TorchDispatchMode):
-    """Count what the operations of torch use while it is entered."""
+class CostMeter:
+    """Count what the operations of torch use that it sees."""
 
     def __init__(self) -> None:
-        super().__init__()
         self._alive: dict[int, int] = {}
         self._watched: dict[int, weakref.ref] = {}
         self._largest = self._held = self._work = 0
@@ -105,22 +104,22 @@ class CostMeter(TorchDispatchMode):
         """What was used so far."""
         return Cost(self._largest, self._held, self._work)
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Run an operation and count it."""
-        kwargs = kwargs or {}
-        result = func(*args, **kwargs)
-        given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
-        made = [x for x in tree_leaves(result) if isinstance(x, Tensor)]
+    def see(self, operation: Operation) -> None:
+        """Count an operation.
+
+        Args:
+            operation: that has run.
+        """
+        func, given, made = operation.func, operation.given, operation.made
         fresh = func._overloadpacket in _FRESH  # `torch.tensor` hands its new tensor in as an argument
         old = set() if fresh else {x.untyped_storage()._cdata for x in given}
         new = [x for x in made if (key := x.untyped_storage()._cdata) not in old and key not in self._alive]
         for x in new:
             self._watch(x)
         if new or func._schema.is_mutable:
-            self._work += _work(func, args, kwargs, result, given + made)
+            self._work += _work(operation)
         elif not made:  # a number is read, as by `.item()`
             self._work += 1
-        return result
 
     def _watch(self, x: Tensor) -> None:
         storage = x.untyped_storage()
@@ -147,13 +146,16 @@ _PRODUCTS = {packet.__name__: formula for packet, formula in flop_registry.items
 _PRODUCTS["addbmm"] = _PRODUCTS["baddbmm"]  # torch counts none of it; it has the same factors
 
 
-def _work(func: Callable[..., object], args: tuple, kwargs: dict, result: object, tensors: list[Tensor]) -> int:
+def _work(operation: Operation) -> int:
     """Count multiplications of a product of matrices, what an index touches, and entries of anything else."""
+    func, args, kwargs, result, given, made = operation
     packet = func._overloadpacket
     if formula := _PRODUCTS.get(packet.__name__.removesuffix("_")):  # in place, as `addmm_`, it is the same product
         return formula(*args, **kwargs, out_val=result) // 2
     if packet in _READS or packet in _MAKES:
-        tensors = tree_leaves(result)
+        touched = made
     elif packet in _WRITES:
-        tensors = [x for x in tree_leaves(args[1:]) if isinstance(x, Tensor)]
-    return max((x.numel() for x in tensors), default=0)  # of a product with a vector: the entries of the matrix
+        touched = tensors(*args[1:])
+    else:
+        touched = given + made
+    return max((x.numel() for x in touched), default=0)  # of a product with a vector: the entries of the matrix

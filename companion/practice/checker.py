@@ -19,6 +19,7 @@ from companion.practice.compare import FLOAT32_GUESS, TOLERANCE, difference, not
 from companion.practice.decoys import call_between, kept
 from companion.practice.definition import Case, Exercise, Mistake
 from companion.practice.forbidden import CallWatcher
+from companion.practice.operations import Operations
 from companion.practice.outcome import OVERWRITTEN, WRONG_AGAIN, NotAnswered, Outcome, WrongAnswer
 from companion.practice.sight import Sight
 from companion.practice.trial import Changed, Refusal, Unanswered, same
@@ -220,14 +221,13 @@ def _run(exercise: Exercise, function: Callable[..., object], case: Case) -> Out
     arguments = copy.deepcopy(case.arguments)
     allowed, meter, watcher = exercise.allowed(case), CostMeter(), CallWatcher(exercise.forbidden)
     limited, sight = allowed != NO_BUDGET, Sight(arguments)
+    before = [watcher.see] if exercise.forbidden else []
+    after = [sight.see, meter.see] if limited else [sight.see]
     try:
         with contextlib.ExitStack() as stack:
             if exercise.forbidden or limited:
+                stack.enter_context(Operations(before, after))
                 stack.enter_context(sight)
-            if exercise.forbidden:
-                stack.enter_context(watcher)
-            if limited:
-                stack.enter_context(meter)
             value = exercise.results(function, arguments)
     except Unanswered as stub:
         return Outcome(value=stub.value)

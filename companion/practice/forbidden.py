@@ -7,9 +7,8 @@ another function of torch.
 from types import ModuleType
 
 import torch
-from torch._ops import OpOverloadPacket
+from torch._ops import OpOverload, OpOverloadPacket
 from torch.autograd import forward_ad
-from torch.utils._python_dispatch import TorchDispatchMode
 
 SOFTMAX = (
     torch.ops.aten._softmax,
@@ -31,26 +30,28 @@ AUTOGRAD = (torch.autograd,)
 """Every use of autograd: an operator that runs within its backward pass, or while forward derivatives are taken."""
 
 
-class CallWatcher(TorchDispatchMode):
-    """Notice the first forbidden operator that runs while it is entered; a caught exception does not hide it.
+class CallWatcher:
+    """Notice the first forbidden operator that it sees; a caught exception does not hide it.
 
     Args:
         forbidden: the operators, and ``torch.autograd`` where derivatives must not be taken by it.
     """
 
     def __init__(self, forbidden: tuple[OpOverloadPacket | ModuleType, ...]) -> None:
-        super().__init__()
         self._forbidden = forbidden
         self.seen: str | None = None
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Run an operation and take its name where it is forbidden."""
+    def see(self, func: OpOverload) -> None:
+        """Take the name of an operator where it is forbidden.
+
+        Args:
+            func: that is about to run.
+        """
         packet = func._overloadpacket
         if self.seen is None and packet in self._forbidden:
             self.seen = packet.__name__.lstrip("_")
         if self.seen is None and torch.autograd in self._forbidden and _differentiates():
             self.seen = "autograd"
-        return func(*args, **(kwargs or {}))
 
     @property
     def complaint(self) -> str | None:

@@ -4,19 +4,18 @@ Costs and forbidden calls are seen operation by operation, in torch and in the t
 another thread, are out of sight.
 """
 
-import contextlib
-
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+
+from companion.practice.operations import Operation
 
 _TO_NUMPY = {"numpy", "__array__", "__dlpack__"}
 
 
-class Sight(contextlib.ExitStack):
-    """Remember, while it is entered, which memory torch wrote in sight, and whether tensors went to NumPy.
+class Sight(TorchFunctionMode):
+    """Remember which memory torch wrote in sight and, while it is entered, whether tensors went to NumPy.
 
     Args:
         given: what the answer is called with.
@@ -24,13 +23,21 @@ class Sight(contextlib.ExitStack):
 
     def __init__(self, given: object) -> None:
         super().__init__()
-        self._writes, self._calls = _Writes(given), _Calls()
+        self._known = {_memory(x) for x in tree_leaves(given) if isinstance(x, Tensor)}
+        self._numpy = False
 
-    def __enter__(self) -> "Sight":
-        super().__enter__()
-        self.enter_context(self._writes)
-        self.enter_context(self._calls)
-        return self
+    def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        """Run a function of torch and take note where it hands a tensor to NumPy."""
+        self._numpy = self._numpy or getattr(func, "__name__", "") in _TO_NUMPY
+        return func(*args, **(kwargs or {}))
+
+    def see(self, operation: Operation) -> None:
+        """Take note of the memory into which an operation wrote.
+
+        Args:
+            operation: that has run.
+        """
+        self._known.update(map(_memory, operation.made))
 
     def complaint(self, result: object, *, limited: bool) -> str | None:
         """Say in words that a result came from elsewhere, or ``None``.
@@ -42,8 +49,9 @@ class Sight(contextlib.ExitStack):
         Returns:
             A sentence or two, or ``None`` where everything was in sight.
         """
-        hidden = [x for x in tree_leaves(result) if isinstance(x, Tensor) and not self._writes.known(x)]
-        if limited and (self._calls.numpy or any(map(_of_numpy, hidden))):
+        found = [x for x in tree_leaves(result) if isinstance(x, Tensor)]
+        hidden = [x for x in found if _memory(x) not in {*self._known, None}]
+        if limited and (self._numpy or any(map(_of_numpy, hidden))):
             return (
                 "The numbers are right, but your code computes in NumPy, and the check counts memory and work in torch "
                 "only. Where they are limited, stay in torch."
@@ -54,36 +62,6 @@ class Sight(contextlib.ExitStack):
                 "Compute them in your function itself."
             )
         return None
-
-
-class _Writes(TorchDispatchMode):
-    def __init__(self, given: object) -> None:
-        super().__init__()
-        self._known: set[int] = set()
-        self._note(given)
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        result = func(*args, **(kwargs or {}))
-        self._note(result)
-        return result
-
-    def _note(self, things: object) -> None:
-        keys = (_memory(x) for x in tree_leaves(things) if isinstance(x, Tensor))
-        self._known.update(key for key in keys if key is not None)
-
-    def known(self, x: Tensor) -> bool:
-        key = _memory(x)
-        return key is None or key in self._known
-
-
-class _Calls(TorchFunctionMode):
-    def __init__(self) -> None:
-        super().__init__()
-        self.numpy = False
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        self.numpy = self.numpy or getattr(func, "__name__", "") in _TO_NUMPY
-        return func(*args, **(kwargs or {}))
 
 
 def _memory(x: Tensor) -> int | None:

@@ -43,12 +43,17 @@ def wanted(name: str) -> list[object]:
 
 
 @functools.cache
-def outcomes(name: str, function: Callable) -> list[Outcome]:
-    """What a named mistake does with each case of an exercise: it is the same at each call, and tried once."""
+def outcome(name: str, function: Callable, place: int) -> Outcome:
+    """What a named mistake does with one case of an exercise: it is the same at each call, and tried once."""
     exercise = BY_NAME[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [RUN(exercise, function, case) for case in exercise.cases()]
+        return RUN(exercise, function, exercise.cases()[place])
+
+
+def outcomes(name: str, function: Callable) -> list[Outcome]:
+    """What a named mistake does with each case of an exercise."""
+    return [outcome(name, function, place) for place in range(len(BY_NAME[name].cases()))]
 
 
 RUN = checker._run
@@ -59,7 +64,7 @@ def run_once(exercise: Exercise, function: Callable, case: Case) -> Outcome:
     if exercise is not BY_NAME.get(exercise.name) or function not in _known(exercise.name):
         return RUN(exercise, function, case)
     place = next(i for i, other in enumerate(exercise.cases()) if other is case)
-    return outcomes(exercise.name, function)[place]
+    return outcome(exercise.name, function, place)
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import sys
 import threading
 
 import numpy as np
@@ -13,16 +14,18 @@ from companion.practice import budget, check_exercise, exercises
 from companion.practice.budget import Budget, Cost, CostMeter
 from companion.practice.checker import check, run_cases
 from companion.practice.definition import Case, Mistake
+from companion.practice.operations import Operations
 from companion.practice.random_inputs import ChunkStream
 from tests.tools.practice import BY_NAME, one_line, refused, toy
 
-pytestmark = pytest.mark.usefixtures("fresh")
+pytestmark = pytest.mark.usefixtures("fresh", "mistakes_run_once")
 
 LIMITED = [pytest.param(exercise, id=exercise.name) for exercise in exercises() if exercise.budget]
 
 
 def spent_by(function, *arguments):
-    with CostMeter() as meter:
+    meter = CostMeter()
+    with Operations(after=[meter.see]):
         kept = function(*arguments)
     assert kept is not None
     return meter.cost
@@ -45,6 +48,7 @@ def test_the_meter_counts_what_is_made_held_and_multiplied():
     rows = torch.tensor([4, 0])
     assert spent_by(lambda: x[rows]) == Cost(6, 6, 6)  # of 15 only these are read
     assert spent_by(lambda: x.index_put_((rows,), y[:2, :3])).work == 6
+    assert spent_by(lambda: x[0].index_put_((torch.zeros(9).long(),), x.new_tensor(2.0))).work == 9 + 9 + 9 + 1
 
 
 def test_a_product_counts_the_same_in_every_dress():
@@ -53,12 +57,24 @@ def test_a_product_counts_the_same_in_every_dress():
     xs, ys, zs = (a.expand(2, *a.shape) for a in (x, y, z))
     one = (x.mm, lambda y: z.addmm(x, y), lambda y: z.clone().addmm_(x, y), lambda y: torch.mm(x, y, out=z))
     two = (xs.bmm, lambda ys: zs.baddbmm(xs, ys), lambda ys: zs.clone().baddbmm_(xs, ys))
+    assert spent_by(one[3], y) == Cost(0, 0, 105), "it is written into a tensor that was there"
     for product, copied in zip(one, (0, 0, 35, 0), strict=True):
         assert spent_by(product, y).work == 105 + copied
     for product, copied in zip(two, (0, 0, 70), strict=True):
         assert spent_by(product, ys).work == 210 + copied
     for product, copied in ((z.addbmm, 0), (lambda *of: z.clone().addbmm_(*of, alpha=2), 35)):
         assert spent_by(product, xs, ys).work == 210 + copied
+
+
+def test_watching_an_answer_does_not_load_the_compiler_of_torch(monkeypatch):
+    """It takes seconds, and a reader would wait for it at the first check."""
+
+    class Fresh(Operations):  # torch decides about loading where a class is made, and does so once
+        __torch_dispatch__ = Operations.__torch_dispatch__
+
+    monkeypatch.setitem(sys.modules, "torch._dynamo", None)
+    with Fresh():
+        assert (torch.ones(2) + 1).tolist() == [2, 2]
 
 
 def test_what_is_let_go_is_not_held():

@@ -6,19 +6,12 @@ import re
 import pytest
 import torch
 
-from companion.practice import checker
 from companion.practice.compare import TOLERANCE, difference
 from companion.practice.definition import Edit, edited
 from tests.tools.practice import ALL, BY_NAME, one_line, outcomes, refused, run_once, wanted
 from tests.tools.right_answers import AS_WRITTEN
 
-
-@pytest.fixture(autouse=True)
-def mistakes_run_once(monkeypatch):
-    """Every check tries every named mistake on every case; the tests let each be tried once in all."""
-    monkeypatch.setattr(checker, "_run", run_once)
-
-
+pytestmark = pytest.mark.usefixtures("mistakes_run_once")
 quiet = pytest.mark.filterwarnings("ignore:The use of `x.T`:UserWarning")  # one of the mistakes
 
 

@@ -77,6 +77,9 @@ def test_folding_in_tiles_is_folding_in_their_union():
     assert once[1][2] == 0
 
 
+as_a_reader = pytest.mark.usefixtures("mistakes_run_once", "shape_checks_off")  # costs are counted the same without
+
+
 def padded(*tensors, width):
     return (torch.nn.functional.pad(x, (0, width - x.shape[1]))[None, None] for x in tensors)
 
@@ -110,6 +113,7 @@ ONE_MORE_CAUSAL, ONE_MORE_BACKWARD = answers.lean_causal(answers.one_more), answ
 ROW_BACKWARD = answers.one_row_of_tiles(answers.lean_backward(answers.needed))
 
 
+@as_a_reader
 @pytest.mark.parametrize(
     ("name", "function", "heads", "words"),
     [
@@ -172,6 +176,7 @@ def test_a_fold_returns_new_tensors_also_where_nothing_changes():
     assert "Your top is a tensor of the old state" in one_line(refused(BY_NAME["tiles-fold"], unchanged_by_hidden_keys))
 
 
+@as_a_reader
 @pytest.mark.parametrize(
     ("name", "reference"), [("tiles-causal", CAUSAL), ("tiles-backward", BACKWARD)], ids=["causal", "backward"]
 )
@@ -193,6 +198,7 @@ def one_query_at_a_time(query, key, value, rows, cols):
     return torch.cat(outputs), torch.cat(sums)
 
 
+@as_a_reader
 def test_tiles_may_be_smaller_than_asked_for():
     """With state made by `new_zeros`, which costs what it makes."""
     cases = [case for case in BY_NAME["tiles-causal"].cases() if case.note.startswith(("wide", "small", "high"))]
