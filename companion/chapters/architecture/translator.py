@@ -39,6 +39,12 @@ def sentences() -> tuple[list[tasks.Pair], list[tasks.Pair]]:
 
 
 @cache
+def links() -> list[list[tuple[int, ...]]]:
+    """Name the English words that each Chinese word translates, for each unseen sentence."""
+    return tasks.english_chinese_links(TRAIN, UNSEEN, seed=0)[1]
+
+
+@cache
 def words() -> list[str]:
     """List the words of both languages, 231 with the special symbols; a token is a place in this list."""
     train, test = sentences()
@@ -185,19 +191,17 @@ def looks(model: Transformer) -> dict[tuple[str, str, int], float]:
         For each kind of word, layer and head, the percentage of the steps that predict such a word in which the
         largest weight falls on an English word that it translates; for a classifier, on its noun.
     """
-    links = tasks.english_chinese_links(TRAIN, UNSEEN, seed=0)[1]
-    number = {word: i for i, word in enumerate(words())}
-    start = number[tasks.START]
+    english, chinese = zip(*sentences()[1], strict=True)
+    read = [[tasks.START, *sentence] for sentence in chinese]
     hits, steps = Counter(), Counter()
     with interpret.record_attention(model) as weights:
-        for (english, chinese), link in zip(sentences()[1], links, strict=True):
-            rows = [number[w] for w in english], [start, *(number[w] for w in chinese)]
-            model(*(torch.tensor([row]) for row in rows))
-            best = {name: found[0].argmax(-1) for name, found in weights.items() if "cross" in name}
-            for kind, step, goal in _goals(chinese, link):
-                steps[kind] += 1
-                for name, places in best.items():
-                    hits.update((kind, name, head) for head, at in enumerate(places[:, step].tolist()) if at in goal)
+        model(*(tasks.encode(rows, words()) for rows in (english, read)), source_lengths=[len(row) for row in english])
+    best = {name: found.argmax(-1) for name, found in weights.items() if "cross" in name}
+    for k, (sentence, link) in enumerate(zip(chinese, links(), strict=True)):
+        for kind, step, goal in _goals(sentence, link):
+            steps[kind] += 1
+            for name, places in best.items():
+                hits.update((kind, name, head) for head, at in enumerate(places[k, :, step].tolist()) if at in goal)
     heads = [(name, head) for name, layer in interpret.attention_layers(model).items() for head in range(layer.n_heads)]
     return {
         (kind, name, head): 100 * hits[kind, name, head] / steps[kind]

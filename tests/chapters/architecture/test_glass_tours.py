@@ -78,7 +78,7 @@ def noun(see):
 
 def classifier(see):
     at = see.run["step"]
-    links = tasks.english_chinese_links(translator.TRAIN, translator.UNSEEN, seed=0)[1][SHOWN[see.stop.sentence]]
+    links = translator.links()[SHOWN[see.stop.sentence]]
     assert see.predicts in translator.kinds()["classifier"]
     assert links[at] == ()
     assert f"predicts {see.predicts}, a classifier, which translates no English word" in see.text

@@ -31,9 +31,8 @@ def _sentences() -> list[tasks.Pair]:
 
 def _gloss() -> dict[str, str]:
     """Give each Chinese word the English ones that it most often translates; a classifier, the nouns that it counts."""
-    links = tasks.english_chinese_links(translator.TRAIN, translator.UNSEEN, seed=0)[1]
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for (english, chinese), link in zip(translator.sentences()[1], links, strict=True):
+    for (english, chinese), link in zip(translator.sentences()[1], translator.links(), strict=True):
         for word, places in zip(chinese, link, strict=True):
             counts[word][" ".join(english[k] for k in places)] += 1
     nouns = {**lexicon.THINGS, **lexicon.ANIMALS}
