@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping, MutableMapping
 from string import ascii_lowercase
 
+from pybtex.backends.plaintext import Backend
 from pybtex.database import Entry
 from pybtex.style.sorting.author_year_title import SortingStyle
 
@@ -13,7 +14,8 @@ def authors(persons: Mapping) -> str:
     """Name the authors, else the editors, by their last names; more than two are the first and "et al."."""
     people = persons.get("author") or persons.get("editor") or []
     parts = [[*one.rich_prelast_names, *one.rich_last_names] for one in people[: 1 if len(people) > 2 else 2]]
-    names = [" ".join(part.render_as("text") for part in each) for each in parts]
+    text = Backend()  # `render_as("text")` would look through all installed packages for it, at each name
+    names = [" ".join(part.render(text) for part in each) for each in parts]
     return f"{names[0]} et al." if len(people) > 2 else " and ".join(names) or "unknown"
 
 
