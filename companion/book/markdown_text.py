@@ -72,18 +72,18 @@ class Words:
         return "".join([*pieces, self._roles(text[end:], where)])
 
     def _roles(self, text: str, where: str) -> str:
-        def word(match: re.Match) -> str:
-            role, content = match["role"], " ".join(match["text"].split())
-            if role not in _WORDS:
-                raise ValueError(
-                    f"{where}: a question outside the site knows the roles {', '.join(_WORDS)}: got {{{role}}}."
-                )
-            try:
-                return _WORDS[role](self, content)
-            except KeyError as missing:
-                raise ValueError(f"{where}: {{{role}}} names {missing.args[0]!r}: the book has none.") from None
+        return _ROLE.sub(lambda match: self._word(match, where), text)
 
-        return _ROLE.sub(word, text)
+    def _word(self, match: re.Match, where: str) -> str:
+        role, content = match["role"], " ".join(match["text"].split())
+        if role not in _WORDS:
+            raise ValueError(
+                f"{where}: a question outside the site knows the roles {', '.join(_WORDS)}: got {{{role}}}."
+            )
+        try:
+            return _WORDS[role](self, content)
+        except KeyError as missing:
+            raise ValueError(f"{where}: {{{role}}} names {missing.args[0]!r}: the book has none.") from None
 
     def cited(self, keys: str, *, textual: bool) -> str:
         """Name sources by authors and year: ``Vaswani et al. (2017)``, or ``(Vaswani et al., 2017)``."""
