@@ -279,6 +279,7 @@ def test_a_claim_counts_under_the_strongest_basis_of_its_parts():
 # --- sources ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
 def bibliography():
     return parse_string((BOOK / "references.bib").read_text("utf8"), "bibtex").entries
 
@@ -320,15 +321,15 @@ def locator_problems(key, fields):
     return found
 
 
-def test_each_source_can_be_found():
-    entries = bibliography()
-    assert entries
-    assert [problem for key, entry in entries.items() for problem in locator_problems(key, dict(entry.fields))] == []
+def test_each_source_can_be_found(bibliography):
+    assert bibliography
+    found = [locator_problems(key, dict(entry.fields)) for key, entry in bibliography.items()]
+    assert [problem for problems in found for problem in problems] == []
 
 
-def test_each_cited_source_is_in_the_bibliography(chapter):
+def test_each_cited_source_is_in_the_bibliography(chapter, bibliography):
     cited = [item for item in claims.settlements(read(chapter).cells) if item.function == "cite_claim"]
-    assert [item for item in cited if item.bibkey not in bibliography()] == []
+    assert [item for item in cited if item.bibkey not in bibliography] == []
 
 
 @pytest.mark.parametrize(
