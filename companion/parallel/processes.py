@@ -45,7 +45,9 @@ class Processes:
     def __init__(self, number: int, names: str, *, seconds: float | int = 120) -> None:
         check_sizes(number=number)
         self.seconds, self._folder = seconds, tempfile.TemporaryDirectory()
-        context, store = mp.get_context("spawn"), str(Path(self._folder.name) / "store")
+        context = mp.get_context("forkserver" if sys.platform == "linux" else "spawn")
+        context.set_forkserver_preload([names])  # on Linux one process imports it, and the others are its copies
+        store = str(Path(self._folder.name) / "store")
         self._pairs = []
         for rank in range(number):
             ours, theirs = context.Pipe()
