@@ -98,22 +98,25 @@ class OneStack(nn.Module):
         x = self.stack.encoder(self.stack.embedding(rows), self.mask(sources, rows.shape[1]))
         return self.stack.logits(x)
 
-    def translate(self, source: Sequence[int], start: int, end: int, most: int = 25) -> list[int]:
-        """Continue a source greedily, with the whole row computed anew at each step.
+    def translate(self, sources: Sequence[Sequence[int]], start: int, end: int, most: int = 25) -> list[list[int]]:
+        """Continue sources greedily, with the whole rows computed anew at each step.
 
         Args:
-            source: tokens of one sentence.
-            start: token that begins the target.
+            sources: tokens of each sentence.
+            start: token that begins each target.
             end: token after which to stop.
             most: number of tokens to generate at most.
 
         Returns:
-            The generated tokens, with the end if it came.
+            The generated tokens of each, with the end if it came.
         """
-        row, sources = [*source, start], torch.tensor([len(source)])
-        while row[-1] != end and len(row) < len(source) + 1 + most:
-            row.append(int(self(torch.tensor([row]), sources)[0, -1].argmax()))
-        return row[len(source) + 1 :]
+        rows, lengths = [[*source, start] for source in sources], torch.tensor([len(source) for source in sources])
+        for _ in range(most):  # no token of a row can look at the padding behind it
+            padded = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+            for row, logits in zip(rows, self(padded, lengths), strict=True):
+                if row[-1] != end:
+                    row.append(int(logits[len(row) - 1].argmax()))
+        return [row[n + 1 :] for row, n in zip(rows, lengths.tolist(), strict=True)]
 
 
 def rows_of(batch: Pairs) -> tuple[Int[Tensor, "batch t"], Int[Tensor, "batch t"]]:
@@ -198,10 +201,8 @@ def sentences_right(seed: int, model: str, steps: int = STEPS) -> float:
     if model in ("decoder-only", "prefix"):
         stack = fit(OneStack(prefix=model == "prefix", seed=seed), one_stack_loss, seed, steps)
         with torch.no_grad():
-            written = [
-                stack.translate([words.index(w) for w in en], words.index(tasks.START), words.index(tasks.END))
-                for en, _ in test
-            ]
+            sources = [[words.index(w) for w in en] for en, _ in test]
+            written = stack.translate(sources, words.index(tasks.START), words.index(tasks.END))
         found = [tasks.decode(torch.tensor([row]), words)[0] for row in written]
         return 100 * tasks.exact_match(found, [zh for _, zh in test])
     translator = Transformer(toy(len(words), n_heads=2), seed=seed)

@@ -37,6 +37,16 @@ def test_a_decoder_that_reads_what_it_predicts_copies_at_once():
     assert unseen_loss(0, "not shifted", 40) < 0.5 < 1 < unseen_loss(0, "shifted", 40)
 
 
+@torch.no_grad()
+def test_sentences_of_different_lengths_are_continued_together_as_each_alone():
+    model, (_, pairs, _) = OneStack(prefix=True, seed=0).eval(), data()
+    sources = [source for source, _ in pairs[:5]]
+    assert len({len(source) for source in sources}) > 1
+    for source, written in zip(sources, model.translate(sources, start=1, end=2, most=7), strict=True):
+        logits = model(torch.tensor([[*source, 1, *written]]), torch.tensor([len(source)]))[0]
+        assert logits[len(source) : -1].argmax(-1).tolist() == written
+
+
 @pytest.mark.parametrize("model", ["no self-attention in the decoder", "prefix"])
 def test_a_model_that_was_hardly_trained_translates_nothing(model):
     assert sentences_right(0, model, 2) == 0
