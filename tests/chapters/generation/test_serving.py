@@ -82,6 +82,7 @@ def test_where_pages_run_out_the_last_one_leaves_and_is_read_anew():
     assert [p.seconds for p in report.passes if p.rows == 1][-3:] == [1 + 7, 1 + 8, 1 + 9]  # prompt and three tokens
 
 
+@pytest.mark.usefixtures("shape_checks_off")  # of two million calls; the requests above are served with them
 def test_the_pages_serve_more_at_once_under_load():
     machine = Machine.of(cost.LLAMA_7B, memory=80e9, **A100)
     contiguous, paged = (simulate(draw_requests(600, 40), machine, page=page) for page in (None, 16))
