@@ -1,4 +1,7 @@
-"""Find a Chromium or Chrome for the browser tests, or install one: Debian's package as root, else Playwright's own."""
+"""Find a Chromium or Chrome for the browser tests, or install one: Debian's package as root, else Playwright's own.
+
+The package of a Chromium without windows comes first: it draws pages as the other does, and spares what is around them.
+"""
 
 import os
 import shutil
@@ -9,7 +12,7 @@ from playwright.sync_api import sync_playwright
 
 from scripts.console import Refusal, run_logged
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MAC_APPS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -60,7 +63,8 @@ def ways() -> list[list[str]]:
     """List the ways to install one here, each a command, better ones first."""
     root = os.geteuid() == 0
     playwright = [sys.executable, "-m", "playwright", "install", *(["--with-deps"] if root else []), "chromium"]
-    debian = "apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -yq --no-install-recommends chromium"
+    install = "DEBIAN_FRONTEND=noninteractive apt-get install -yq --no-install-recommends chromium-headless-shell"
+    debian = f"apt-get update -q && {install}"
     return [["sh", "-c", debian], playwright] if root and shutil.which("apt-get") else [playwright]
 
 
