@@ -127,6 +127,7 @@ def test_a_tap_shows_and_the_second_leads_on(browser: object, server: str, place
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = context.new_page()
     page.goto(f"{server}/{FRONT}")
+    page.mouse.move(195, 100)  # a mouse may rest where the note will be
     target = page.locator(part("narrow", "cross-attention"))
     page.add_style_tag(content="svg.fig a { scroll-margin: 80px 0 20px; }")  # clear of the bar at the head
     target.evaluate("(part, block) => part.scrollIntoView({ block, behavior: 'instant' })", place)

@@ -107,7 +107,9 @@
         show(null);
       });
       let entered = -Infinity;
-      svg.addEventListener("pointerenter", () => (entered = performance.now()));
+      svg.addEventListener("pointerenter", ({ pointerType }) => {
+        if (pointerType === "mouse") entered = performance.now(); // a tap may put the note under a mouse that rests
+      });
       notes.addEventListener("pointerenter", ({ pointerType }) => {
         if (pointerType === "mouse" && performance.now() - entered < PASSING) show(null);
       });
