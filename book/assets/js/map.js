@@ -107,7 +107,8 @@
         show(null);
       });
       let entered = -Infinity;
-      svg.addEventListener("pointerenter", ({ pointerType }) => {
+      svg.addEventListener("pointerenter", (event) => {
+        const { pointerType } = /** @type {PointerEvent} */ (event);
         if (pointerType === "mouse") entered = performance.now(); // a tap may put the note under a mouse that rests
       });
       notes.addEventListener("pointerenter", ({ pointerType }) => {
