@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("BOOK_SITE", ROOT / "_build" / "html"))
 THEMES = ("light", "dark")
 WIDTHS = {1440: 900, 390: 844}
+SERVED: set[str] = set()  # the addresses of the servers that run
 NO_BROWSER = os.environ.get("BROWSER") == "none"
 FIREFOX = os.environ.get("FIREFOX") == "yes"
 # A browser that asks nobody for anything, no updates, suggestions or reports, and finds no other host.
@@ -113,7 +114,10 @@ def serve(folder: Path) -> Iterator[str]:
         running.daemon_threads = True
         thread = threading.Thread(target=running.serve_forever, daemon=True)
         thread.start()
-        yield f"http://127.0.0.1:{running.server_port}"
+        address = f"http://127.0.0.1:{running.server_port}"
+        SERVED.add(address)
+        yield address
+        SERVED.remove(address)
         running.shutdown()
         thread.join()
 
@@ -178,9 +182,9 @@ class Watch:
         context.on("response", lambda answer: answer.status >= 400 and self.failed.append(answer.url))
 
     def is_ours(self, url: str) -> bool:
-        """Tell whether an address is of this computer: on a server here, on disk, or inside the page."""
-        parts = urlsplit(url)
-        return parts.hostname == "127.0.0.1" or parts.scheme in ("file", "data", "blob", "about")
+        """Tell whether an address is of this site: on one of our servers, on disk, or inside the page."""
+        ours = tuple(f"{address}/" for address in SERVED)
+        return url.startswith(ours) or urlsplit(url).scheme in ("file", "data", "blob", "about")
 
     def clear(self) -> None:
         """Forget everything, so that a context can serve a second test."""
