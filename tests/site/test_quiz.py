@@ -568,7 +568,7 @@ def test_an_exam_keeps_quiet_and_gives_a_result_by_topic(visit, items):
         label = page.locator(".quiz-spot").nth(number).get_attribute("aria-label")
         assert label == f"Item {number + 1}, answered"
         if number < 7:
-            page.get_by_role("button", name="Next", exact=True).click()
+            page.get_by_role("button", name="Next item", exact=True).click()
             assert page.evaluate("() => document.activeElement.className") == "quiz-head"
     page.get_by_role("button", name="Hand in").click()
     page.get_by_role("button", name="Yes", exact=True).click()
@@ -697,7 +697,7 @@ def test_a_reload_goes_on_with_the_same_exam(visit, items):
     before = paper(page)
     name = before[0][0]
     answer(page, items[name])
-    page.get_by_role("button", name="Next", exact=True).click()
+    page.get_by_role("button", name="Next item", exact=True).click()
     page.clock.run_for(90_000)
     left = page.locator("[role=timer]").inner_text()
     page.reload()

@@ -86,6 +86,7 @@ It asks.
 """
 CARDS = "# Cards\n\n{card-count}`cards`, {card-count}`questions`, {card-count}`follow-ups`.\n\n```{card-files}\n```\n"
 PARTS = ("mathjax", "questions_page", "live_lab", "exercises_here", "mock_page", "cards_page")
+DRILL = {"name": "twice", "title": "Twice", "topic": "attention", "tier": 2, "kind": "write", "minutes": 15}
 TEXTS = "_build/html/_static/mock"
 NAMES = ("q-else", "q-easy", "q-why")
 INDEX = "# Home\n\n```{toctree}\none/index\nlab/index\nexercises\ncards\nrefs\n```\n"
@@ -108,7 +109,7 @@ def exercise():
         return new.new_code_cell(source, execution_count=1, outputs=[output])
 
     return notebook(
-        "# Exercises",
+        "# Exercises\n\n(exr-twice)=\n## Twice\n\nReturn twice the number.",
         cell('def mine(x):\n    ...\n\n\ncheck_exercise("twice", mine)', "Twice: not answered yet."),
         cell('hint("twice")', "Hint 1 of 3"),
         cell('check_exercise("twice", solution, record=False)', "Twice: correct (7 cases)."),
@@ -125,6 +126,7 @@ def small(folder):
         "book/cards.md": CARDS,
         "book/refs.md": "# References\n\n```{bibliography}\n```\n",
         "companion/chapters/interview/forty.yml": "- title: One\n  questions: [q-easy]\n",
+        "book/interview/drills.json": json.dumps([DRILL]),
     }
     return SmallBook(folder, PARTS, texts)
 
@@ -262,6 +264,11 @@ def test_an_exercise_on_the_page_says_what_can_be_done_there_and_pretends_no_jud
     assert "Twice: correct (7 cases)." in page
     assert "0 of 1 solved" not in page
     assert "To count what you have solved, open book/exercises.ipynb in Jupyter." in page
+
+
+def test_an_exercise_on_the_page_says_its_level_and_its_minutes_under_its_title(built):
+    page = BeautifulSoup(built.html("exercises"), "html.parser")
+    assert page.select_one("#exr-twice > h2 + p, #twice > h2 + p").get_text() == "Core, about 15 minutes."
 
 
 def test_the_notebook_of_a_live_lab_stores_its_name_and_a_still_picture_stands_behind_it():

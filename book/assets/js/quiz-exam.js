@@ -106,8 +106,8 @@ const quizExam = (() => {
       hide.textContent = clock.hidden ? "Show the time" : "Hide the time";
     });
     const map = h("ol", { class: "quiz-map" });
-    const back = button("", "Previous", () => go(exam.current - 1, true));
-    const next = button("", "Next", () => go(exam.current + 1, true));
+    const back = button("", "Previous item", () => go(exam.current - 1, true));
+    const next = button("", "Next item", () => go(exam.current + 1, true));
     const hand = button("quiz-main", "Hand in", () => ask("hand"));
     const stop = button("", "Stop without a result", () => ask("stop"));
     const question = h("p");

@@ -34,8 +34,8 @@
   filters.append(count);
 
   const step = (text, delta) => dom.button("quiz-button", text, () => turn(at + delta, true));
-  const back = step("Previous", -1);
-  const next = step("Next", 1);
+  const back = step("Previous item", -1);
+  const next = step("Next item", 1);
   const where = h("span", { class: "quiz-where" });
   const pager = h("div", { class: "quiz-buttons" }, back, next, where);
   let shown = [];
