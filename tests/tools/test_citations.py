@@ -1,8 +1,14 @@
 """What sources are called: a letter tells those of the same authors and year apart, on the site and on the cards."""
 
+from unittest.mock import create_autospec
+
+import pybtex.plugin
+from pybtex.backends.plaintext import Backend
 from pybtex.database import parse_string
+from sphinx.application import Sphinx
 
 from companion.book.citations import authors, tell_apart
+from companion.book.site import citations
 from tests.tools.small import SmallBook, plain
 
 SOURCES = r"""
@@ -46,3 +52,12 @@ def test_the_site_shows_the_letters_in_the_text_and_in_the_bibliography(tmp_path
         assert [part for part in (cited, "Deep.J,2020a.", "Wide.J,2020b.") if part not in words] == []
         book.write("book/index.md", page + "\nMore.\n")
         assert book.warnings() == []
+
+
+def test_no_citation_looks_through_the_installed_packages(monkeypatch):
+    """``sphinxcontrib.bibtex`` asks for the plain text of every citation by this name."""
+    citations.setup(create_autospec(Sphinx, instance=True))
+    asked, find = [], pybtex.plugin.entry_points
+    monkeypatch.setattr(pybtex.plugin, "entry_points", lambda **names: asked.append(names) or find(**names))
+    assert pybtex.plugin.find_plugin("pybtex.backends", "plaintext") is Backend
+    assert not asked

@@ -7,6 +7,7 @@ PARTS = (
     "mathjax",
     "launch",
     "theme",
+    "sidebar",
     "chapter_pages",
     "claims_page",
     "questions_page",
