@@ -40,7 +40,7 @@ _OWN_PLACE = {"claim-": "claim", "exr-": "exercise"}
 _LEFT_OUT = {
     "cell_output", "toctree-wrapper", "chapter-pages", "claims-table", "ledger-entry", "ledger-counts", "term-more",
     "question-index", "question-entry", "quiz-topic", "quiz-item", "mock-lists", "coding-lists", "study-plan",
-    "progress-table", "question-evidence", "formula-link", "headerlink",
+    "progress-table", "question-evidence", "formula-link", "headerlink", "exercise-about",
 }  # fmt: skip
 _SKIPPED = (
     nodes.raw, nodes.comment, nodes.image, nodes.system_message, nodes.substitution_definition, addnodes.index,
