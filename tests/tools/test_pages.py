@@ -71,6 +71,13 @@ def test_the_chapters_together_keep_their_number_of_words(capsys):
     assert found == [] or not set(rules.CHAPTERS) <= set(pages.indexed()), found
 
 
+def test_what_the_book_assumes_is_recalled_on_one_short_page():
+    page = pages.read_page("before-you-begin")
+    assert page.words <= 1200
+    assert page.pictures == 1
+    assert rules.unknown_terms(page.text) + rules.private_words(pages.prose(page.text)) == []
+
+
 def test_the_words_are_bounded_of_the_eight_chapters_on_the_transformer_itself():
     """Those on what came later, as ``generation`` among them, do not count: the bound is that of the first path."""
     listed = dict.fromkeys(toc.chapter(name) for name in map(toc.page, toc.files(ROOT, "Chapters")))

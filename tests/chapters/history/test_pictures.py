@@ -3,6 +3,7 @@
 import torch
 
 from companion import pictures
+from companion.chapters.history.pictures.matrices import MATRIX, PICKED, ROWS
 from companion.chapters.history.pictures.recurrence import CANDIDATE, FORGET, INPUT, INPUTS, KEPT, MEMORY, OUTPUT
 from companion.chapters.history.pictures.translation import ROW, STATES
 from companion.recurrent import RNN, AdditiveAttention, ElmanCell, LSTMCell
@@ -64,3 +65,13 @@ def test_attention_by_hand_has_the_weights_and_the_context_of_the_package():
         texts = said(canvas)
         assert [text for text in texts if text in {f"{w:.3f}" for w in weights}] == [f"{w:.3f}" for w in weights]
         assert f"context {context:.3f}" in texts
+
+
+def test_the_matrix_product_is_that_of_pytorch():
+    product = torch.tensor(ROWS) @ torch.tensor(MATRIX)
+    row, column = PICKED
+    for canvas in both(pictures.matrix_product()):
+        texts = [text.replace("−", "-") for text in said(canvas)]
+        numbers = [int(text) for text in texts if text.lstrip("-").isdecimal()]
+        assert numbers == [*sum(ROWS, ()), *sum(MATRIX, ()), *product.flatten().tolist()]
+        assert {"3 × 2", "2 × 4", "3 × 4", f"1 · 0 + 2 · 3 = {product[row, column]}"} <= set(texts)
