@@ -11,16 +11,26 @@ import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 
+import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from companion.practice import errors
 from companion.practice.budget import NO_BUDGET, CostMeter, over_budget, usage
 from companion.practice.compare import FLOAT32_GUESS, TOLERANCE, difference, not_zero
-from companion.practice.decoys import call_between, kept
+from companion.practice.decoys import NUMBERS, call_between, call_in_other_memory, kept
 from companion.practice.definition import Case, Exercise, Mistake
 from companion.practice.forbidden import CallWatcher
 from companion.practice.operations import Operations
-from companion.practice.outcome import OVERWRITTEN, WRONG_AGAIN, NotAnswered, Outcome, WrongAnswer
+from companion.practice.outcome import (
+    OTHER_MEMORY,
+    OVERWRITTEN,
+    SETTING,
+    WRONG_AGAIN,
+    NotAnswered,
+    Outcome,
+    WrongAnswer,
+)
 from companion.practice.sight import Sight
 from companion.practice.trial import Changed, Refusal, Unanswered, same
 from companion.practice.unchanged import is_unchanged
@@ -65,7 +75,7 @@ def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outco
     _check_signature(exercise, function, cases[0])
     wants = [exercise.results(exercise.reference, copy.deepcopy(case.arguments)) for case in cases]
     mine: list[Outcome] = []
-    before = kept(function)
+    before, settings = kept(function), _settings()
     for number, (case, want) in enumerate(zip(cases, wants, strict=True), start=1):
         call_between(exercise, function, cases, number - 1)
         outcome = _run(exercise, function, case)
@@ -89,7 +99,24 @@ def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outco
         why = why or (_KEPT if before.keys() != kept(function).keys() else None)
         raise WrongAnswer(_told(exercise, cases, number, problem, why), exercise.name, number, name) from outcome.error
     _check_calls_are_apart(exercise, function, cases, wants, mine)
+    _check_in_other_memory(exercise, function, cases, wants)
+    for name, (get, put) in SETTINGS.items():
+        if (old := settings[name]) != get():
+            put(old)
+            raise WrongAnswer(_told(exercise, cases, 1, _wrap(SETTING.format(name=name))), exercise.name, 1)
     return mine
+
+
+SETTINGS: dict[str, tuple[Callable[[], object], Callable[..., object]]] = {
+    "default dtype": (torch.get_default_dtype, torch.set_default_dtype),
+    "switch for gradients": (torch.is_grad_enabled, torch.set_grad_enabled),
+    "seed": (torch.initial_seed, torch.manual_seed),
+}
+"""What code of torch shares: how it is read and set."""
+
+
+def _settings() -> dict[str, object]:
+    return {name: get() for name, (get, _) in SETTINGS.items()}
 
 
 _KEPT = (
@@ -122,6 +149,29 @@ def _check_calls_are_apart(
         raise WrongAnswer(_told(exercise, cases, 1, _wrap(WRONG_AGAIN)), exercise.name, 1)
     for number, pair in enumerate(zip(mine, wants, strict=True), start=1):
         _check_result_stays(exercise, cases, number, *pair)
+
+
+def _check_in_other_memory(
+    exercise: Exercise, function: Callable[..., object], cases: Sequence[Case], wants: Sequence[object]
+) -> None:
+    """Run two large cases with tensors that are not contiguous, and that held other numbers in the call before."""
+    __tracebackhide__ = True
+    sizes = {
+        i: sum(x.numel() for x in tree_leaves(case.arguments) if isinstance(x, Tensor)) for i, case in enumerate(cases)
+    }
+    free = [i for i, size in sizes.items() if size <= NUMBERS and exercise.allowed(cases[i]) == NO_BUDGET]
+    for i in sorted(free, key=sizes.__getitem__)[-2:]:
+        arguments = call_in_other_memory(exercise, function, cases, i)
+        if arguments is None:
+            continue
+        outcome = _run(exercise, function, cases[i], arguments)
+        problem = _problem(exercise, outcome, wants[i])
+        if problem is not None:
+            if outcome.error:
+                problem = errors.format_error(outcome.error, function)
+                errors.trim_traceback(outcome.error, function)
+            why = (outcome.error and errors.explain(outcome.error)) or OTHER_MEMORY
+            raise WrongAnswer(_told(exercise, cases, i + 1, problem, why), exercise.name, i + 1) from outcome.error
 
 
 def _check_result_stays(exercise: Exercise, cases: Sequence[Case], number: int, outcome: Outcome, want: object) -> None:
@@ -217,8 +267,11 @@ def _storable(value: object) -> bool:
     return all(not isinstance(x, Tensor) or not x.is_floating_point() or x.dtype in TOLERANCE for x in parts)
 
 
-def _run(exercise: Exercise, function: Callable[..., object], case: Case) -> Outcome:
-    arguments = copy.deepcopy(case.arguments)
+def _run(
+    exercise: Exercise, function: Callable[..., object], case: Case, arguments: tuple[object, ...] | None = None
+) -> Outcome:
+    """Call an answer with copies of a case's arguments, or with these arguments of the same content."""
+    arguments = copy.deepcopy(case.arguments) if arguments is None else arguments
     allowed, meter, watcher = exercise.allowed(case), CostMeter(), CallWatcher(exercise.forbidden)
     limited, sight = allowed != NO_BUDGET, Sight(arguments)
     before = [watcher.see] if exercise.forbidden else []

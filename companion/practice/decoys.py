@@ -18,6 +18,7 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map
 
 from companion.practice.definition import Case, Exercise
 from companion.practice.trial import same
@@ -46,8 +47,12 @@ def call_between(
         after: whether it was run just now; the numbers are then others in as much as they can be.
     """
     arguments = decoy(cases, index, way=0 if after else None)
-    if arguments is None:
-        return
+    if arguments is not None:
+        _call_quietly(exercise, function, arguments)
+
+
+def _call_quietly(exercise: Exercise, function: Callable[..., object], arguments: Sequence[object]) -> None:
+    """Call an answer for what it keeps: what it prints, raises or never ends is no matter."""
     lines, own = 0, _space(function)
 
     def count(frame: FrameType, event: str, argument: object) -> Callable[..., object] | None:
@@ -76,8 +81,8 @@ def call_between(
 def decoy(cases: Sequence[Case], index: int, way: int | None = None) -> tuple[object, ...] | None:
     """Make arguments of the sizes of a case with another content.
 
-    From case to case it changes all that has entries, one argument of these that holds no fractions (a mask, lengths),
-    or one plain number.
+    From case to case it changes all that has entries, one argument of these, those without fractions first (a mask,
+    lengths), or one plain number.
 
     Args:
         cases: all of an exercise.
@@ -91,17 +96,56 @@ def decoy(cases: Sequence[Case], index: int, way: int | None = None) -> tuple[ob
     if sum(x.numel() for x in given if isinstance(x, Tensor)) > NUMBERS:
         return None
     filled = [i for i, x in enumerate(given) if _has_entries(x)]
-    discrete = [i for i in filled if not (isinstance(given[i], Tensor) and given[i].is_floating_point())]
+    alone = sorted(filled, key=lambda i: isinstance(given[i], Tensor) and given[i].is_floating_point())
     plain = [i for i, x in enumerate(given) if isinstance(x, bool | int | float)]
     ways = [filled] if filled else []
-    ways += [[i] for i in discrete] if len(filled) > 1 else []
     ways += [[i] for i in plain]
+    ways += [[i] for i in alone] if len(filled) > 1 else []
     if not ways:
         return None
     chosen = ways[index % len(ways) if way is None else way]
     elsewhere = [case.arguments for case in itertools.chain(cases[index + 1 :], cases[:index])]
     changed = [_other(x, [other[i] for other in elsewhere]) if i in chosen else x for i, x in enumerate(given)]
     return None if all(map(same, given, changed)) else tuple(changed)
+
+
+def call_in_other_memory(
+    exercise: Exercise, function: Callable[..., object], cases: Sequence[Case], index: int
+) -> tuple[object, ...] | None:
+    """Call an answer with other numbers in tensors that are not contiguous, then write those of a case over them.
+
+    Args:
+        exercise: how the answer is called.
+        function: the answer.
+        cases: all of the exercise.
+        index: of the case.
+
+    Returns:
+        The arguments of the case in the tensors with which the answer was called before, none of which is contiguous;
+        ``None`` where the case has no tensor that can lie otherwise.
+    """
+    given = cases[index].arguments
+    arguments = tree_map(_scattered, copy.deepcopy(given))
+    pairs = [(x, y) for x, y in zip(tree_leaves(arguments), tree_leaves(given), strict=True) if isinstance(x, Tensor)]
+    if all(x.is_contiguous() for x, _ in pairs):
+        return None
+    other = decoy(cases, index, way=0)
+    if other is not None:
+        for x, y in zip(tree_leaves(arguments), tree_leaves(other), strict=True):
+            if isinstance(x, Tensor):
+                x.copy_(y)
+        _call_quietly(exercise, function, arguments)
+        for x, y in pairs:
+            x.copy_(y)
+    return arguments
+
+
+def _scattered(x: object) -> object:
+    """Give a tensor whose entries lie in another order in memory, with others between them; give all else as it is."""
+    if not isinstance(x, Tensor) or x.requires_grad or x.layout is not torch.strided or not x.ndim:
+        return x
+    turned = x.permute(*reversed(range(x.ndim)))
+    return torch.stack([turned, turned], dim=-1)[..., 0].permute(*reversed(range(x.ndim)))
 
 
 def _has_entries(x: object) -> bool:

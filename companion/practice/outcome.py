@@ -12,6 +12,15 @@ OVERWRITTEN = (
     "Your result was right, and a later call changed it: your function hands out memory into which it writes again. "
     "Make a new tensor in each call."
 )
+OTHER_MEMORY = (
+    "This case was right at first. Run once more, with the same numbers in tensors that are not contiguous (as after a "
+    "transpose) and that held other numbers in the call before, it was not. Read tensors by their axes and not by "
+    "their order in memory, with `reshape` in place of `view`, and keep nothing from one call to the next."
+)
+SETTING = (
+    "Every case is right, but your function changed the {name} of torch, which all code after it shares. Give a dtype "
+    "or a generator to the call that needs it, and use `with torch.no_grad():` where gradients are to be off."
+)
 
 
 class WrongAnswer(AssertionError):

@@ -175,7 +175,7 @@ def test_the_other_numbers_print_nothing(capsys):
         return 2 * x
 
     check(toy(), mine)
-    assert capsys.readouterr().out.count("called") == 4  # three cases, and the first once more
+    assert capsys.readouterr().out.count("called") == 6  # three cases, the first once more, and two in other memory
 
 
 def test_a_debugger_keeps_its_trace():
@@ -223,6 +223,61 @@ def test_memory_that_only_a_later_case_writes_into_is_refused():
     error = refused(toy(), mine)
     assert (error.case, error.mistake) == (2, None)
     assert "Your result was right, and a later call changed it" in one_line(error)
+
+
+def test_an_answer_that_reads_tensors_in_the_order_of_their_memory_is_refused():
+    def in_order(x):
+        return 2 * x.as_strided(x.shape, torch.empty(x.shape).stride())
+
+    error = refused(toy(), in_order)
+    assert (error.case, error.mistake) == (2, None)
+    assert "with the same numbers in tensors that are not contiguous" in one_line(error)
+    assert "`view` cannot merge these axes" in one_line(refused(toy(), lambda x: 2 * x.view(-1).view(x.shape)))
+
+
+def test_what_is_kept_by_the_tensor_itself_is_refused():
+    """The numbers of a tensor change in place, as those of a weight do."""
+    kept = []
+
+    def mine(x):
+        if not (kept and kept[0] is x):
+            kept[:] = [x, 2 * x]
+        return kept[1].clone()
+
+    assert "that held other numbers in the call before" in one_line(refused(toy(), mine))
+
+
+def test_each_argument_alone_is_another_before_some_case():
+    """What is kept by the first argument spoils a case before which only the second is changed."""
+    rows = [(torch.arange(n) + 1.5, torch.arange(n) + 0.25) for n in (2, 3, 4)]
+    kept = {}
+
+    def mine(x, y):
+        return x * kept.setdefault(str(x), y)
+
+    exercise = toy(reference=lambda x, y: x * y, cases=lambda: [Case(row) for row in rows])
+    assert "keeps something" in one_line(refused(exercise, mine))
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda: torch.set_default_dtype(torch.float64), "default dtype"),
+        (lambda: torch.set_grad_enabled(False), "switch for gradients"),
+        (lambda: torch.manual_seed(torch.initial_seed() + 1), "seed"),
+    ],
+)
+def test_what_all_code_of_torch_shares_is_left_alone(change, name):
+    def mine(x):
+        change()
+        return 2 * x
+
+    try:
+        assert f"your function changed the {name} of torch" in one_line(refused(toy(), mine))
+        assert (torch.get_default_dtype(), torch.is_grad_enabled()) == (torch.float32, True)
+    finally:
+        torch.set_default_dtype(torch.float32)
+        torch.set_grad_enabled(True)
 
 
 def test_a_result_that_is_kept_and_stays_right_is_fine():
