@@ -122,6 +122,8 @@ def figure(caption):
         ("attention/deeper", "core"),
         ("attention/deeper-x", "deeper"),
         ("attention/questions", "questions"),
+        ("attention/questions-masks", "questions"),
+        ("attention/exercises-masks", "core"),
         ("attention/exercises", "exercises"),
         ("attention/claims", "claims"),
         ("interview/index", ""),
