@@ -39,6 +39,7 @@ So.
 
 - {doc}`index` is next.
 """
+ASKED = "# Q\n\nOne.\n\n::::{{interview-question}} Two?\n:name: q-x\n:::{{short}}\n{}\n:::\n::::\n"
 INDEX = """# Attention
 
 What is it?
@@ -216,6 +217,7 @@ def page(name="attention/masks", text=CORE, code=(), lines=0, pictures=1):
         (page(code=["inspect.getsource(f)"]), "it prints source by inspect.getsource: show plain code, and"),
         (page("attention/exercises", code=["print(getsource(f))"]), "it prints source by inspect.getsource"),
         (page("attention/questions", "# Q", code=["x = 1"], lines=1), "its cells stand open: fold the evidence"),
+        (page("attention/questions-x", ASKED.format("word " * 17_498)), "17501 words with the answers, at most 17500"),
         (page(pictures=0), "it has no picture"),
         (page("attention/index", INDEX, pictures=0), "it has no picture"),
         (page(text=CORE.replace("see?", "see.")), "it does not open with the question that it answers"),
