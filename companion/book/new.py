@@ -100,7 +100,7 @@ def page(new: Writer) -> None:
     """A page of the kind that its name tells, listed in its place among those of its chapter."""
     kind = pages.kind(f"{new.chapter}/{new.slug}") or "core"
     if kind in TITLES:
-        words = new.slug.removeprefix("deeper-") if kind == "deeper" else new.chapter
+        words = new.slug.removeprefix(kind).removeprefix("-") or new.chapter
         new.names["title"] = TITLES[kind].format(words.replace("-", " "))
     text = new.text("page_head.md") + new.text(f"page_{kind}.md")
     new.write(new.root / "book" / new.chapter / f"{new.slug}.md", text)
@@ -168,8 +168,10 @@ def question(new: Writer) -> None:
         ValueError: the page has no label, or a question of this name.
     """
     path = new.page("questions")
-    if f":name: q-{new.slug}\n" in path.read_text("utf8"):
-        raise ValueError(f"a new question has a new name: q-{new.slug} is in {path.relative_to(new.root)} already.")
+    for there in sorted(path.parent.glob("*.md")):
+        if f":name: q-{new.slug}\n" in there.read_text("utf8"):
+            named = there.relative_to(new.root)
+            raise ValueError(f"a new question has a new name: q-{new.slug} is in {named} already.")
     label = _LABEL.search(path.read_text("utf8"))
     if label is None:
         raise ValueError(f"a question links to its evidence: {path.relative_to(new.root)} has no label yet.")

@@ -232,7 +232,7 @@ def test_the_line_of_the_front_page_has_its_room_before(open_page):
     assert page.evaluate("() => document.querySelector('.front').getBoundingClientRect().top") == with_place
 
 
-@pytest.mark.parametrize("name", ["questions", "exercises", "claims"])
+@pytest.mark.parametrize("name", ["questions", "questions-masks", "exercises", "claims"])
 def test_a_page_of_a_chapter_that_is_looked_up_is_no_place_to_go_on(open_page, name):
     later = entry(0.95, "2026-03-01T00:00:00.000Z", next=NEXT, nextTitle="Heads")
     page = open_page("book/index", {PAGE: entry(0.3), f"book/attention/{name}": later})

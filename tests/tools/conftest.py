@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from companion.book import notebooks, toc
+from companion.book import notebooks, pages, toc
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,9 +20,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "chapter" in metafunc.fixturenames:
         metafunc.parametrize("chapter", finished_pages())
     if "subject" in metafunc.fixturenames:
-        pages = finished_pages("Chapters")
-        apart = {page.removesuffix("/questions") for page in pages if page.endswith("/questions")}
-        subjects = [page for page in pages if page.split("/")[0] not in apart or page.endswith("/questions")]
+        names = finished_pages("Chapters")
+        asking = [name for name in names if pages.kind(name) == "questions"]
+        apart = {toc.chapter(name) for name in asking}
+        subjects = [name for name in names if toc.chapter(name) not in apart or name in asking]
         metafunc.parametrize("subject", subjects)
 
 

@@ -89,7 +89,7 @@ def test_a_new_page_runs(tree):
     assert rules.breaches(pages.read_page("sparsity/row-sums", root), root) == []
 
 
-@pytest.mark.parametrize("name", ["index", "deeper-sums", "questions", "exercises", "claims"])
+@pytest.mark.parametrize("name", ["index", "deeper-sums", "questions", "questions-sums", "exercises", "claims"])
 def test_a_new_page_has_the_form_of_its_kind(tmp_path, name):
     """It was not run, so it has no picture yet."""
     for path in ("_toc.yml", "book/glossary.md"):
@@ -100,19 +100,23 @@ def test_a_new_page_has_the_form_of_its_kind(tmp_path, name):
     stored = notebooks.stable(notebooks.read_source(source), f"sparsity/{name}")
     source.with_suffix(".ipynb").write_text(notebooks.to_text(stored), "utf8")
     page = pages.read_page(f"sparsity/{name}", tmp_path)
-    assert page.kind == ("deeper" if name == "deeper-sums" else name)
+    assert page.kind == name.removesuffix("-sums")
+    assert ("sums" in page.text.splitlines()[0].lower()) == name.endswith("-sums")
     assert rules.breaches(page, tmp_path) == (["it has no picture"] if name == "index" else [])
 
 
 def test_pages_are_listed_below_their_index_by_kind():
     lines = ["parts:", "- chapters:", "      - file: book/a/index.ipynb", "      - file: book/interview/index.ipynb"]
-    for name in ("claims", "two", "deeper-x", "three", "questions"):
+    for name in ("claims", "two", "deeper-x", "three", "questions", "questions-x"):
         lines = new.listed(lines, "a", name)
     lines = new.listed(new.listed(lines, "b", "index"), "interview", "quiz")
     assert [line.strip() for line in lines[2:]] == [
         "- file: book/a/index.ipynb",
         "sections:",
-        *(f"- file: book/a/{name}.ipynb" for name in ("two", "three", "deeper-x", "questions", "claims")),
+        *(
+            f"- file: book/a/{name}.ipynb"
+            for name in ("two", "three", "deeper-x", "questions", "questions-x", "claims")
+        ),
         "- file: book/b/index.ipynb",
         "- file: book/interview/index.ipynb",
         "- file: book/interview/quiz.ipynb",
@@ -131,6 +135,17 @@ def test_what_is_left_to_a_person_is_said(tree):
         ValueError, match=r"a new question has a new name: q-[a-z-]+ is in book/sparsity/index\.md already"
     ):
         new.create("question", NAMES["question"], root)
+
+
+def test_a_question_has_a_name_that_is_on_no_other_page_of_questions_of_its_chapter(tmp_path):
+    folder = tmp_path / "book" / "sparsity"
+    folder.mkdir(parents=True)
+    (folder / "questions.md").write_text("(sec-x)=\n# Questions\n", "utf8")
+    new.create("question", "sparsity/row-sums", tmp_path)
+    (folder / "questions.md").rename(folder / "questions-sums.md")
+    (folder / "questions.md").write_text("(sec-y)=\n# Questions\n", "utf8")
+    with pytest.raises(ValueError, match=r"q-row-sums is in book/sparsity/questions-sums\.md already"):
+        new.create("question", "sparsity/row-sums", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ So.
 
 - {doc}`index` is next.
 """
+ASKED = "# Q\n\nOne.\n\n::::{{interview-question}} Two?\n:name: q-x\n:::{{short}}\n{}\n:::\n::::\n"
 INDEX = """# Attention
 
 What is it?
@@ -129,6 +130,8 @@ def figure(caption):
         ("attention/deeper", "core"),
         ("attention/deeper-x", "deeper"),
         ("attention/questions", "questions"),
+        ("attention/questions-masks", "questions"),
+        ("attention/exercises-masks", "core"),
         ("attention/exercises", "exercises"),
         ("attention/claims", "claims"),
         ("interview/index", ""),
@@ -221,6 +224,7 @@ def page(name="attention/masks", text=CORE, code=(), lines=0, pictures=1):
         (page(code=["inspect.getsource(f)"]), "it prints source by inspect.getsource: show plain code, and"),
         (page("attention/exercises", code=["print(getsource(f))"]), "it prints source by inspect.getsource"),
         (page("attention/questions", "# Q", code=["x = 1"], lines=1), "its cells stand open: fold the evidence"),
+        (page("attention/questions-x", ASKED.format("word " * 17_498)), "17501 words with the answers, at most 17500"),
         (page(pictures=0), "it has no picture"),
         (page("attention/index", INDEX, pictures=0), "it has no picture"),
         (page(text=CORE.replace("see?", "see.")), "it does not open with the question that it answers"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from companion.book import questions, toc
+from companion.book import pages, questions, toc
 from companion.book.model import LEVELS, QUESTION_KINDS, Question
 from companion.book.questions import read_questions
 from companion.book.topics import TOPICS
@@ -161,7 +161,8 @@ def test_there_are_enough_of_each_topic_kind_and_level(chapters, capsys):
 def test_every_topic_is_known_and_is_that_of_its_chapter_or_of_the_pages_of_questions(chapters):
     for item in everything(chapters):
         assert item.topic in TOPICS, item.name
-        assert toc.chapter(item.page) in ("interview", item.topic) or item.page.endswith("/questions"), item.name
+        of_questions = pages.kind(item.page) == "questions"
+        assert of_questions or toc.chapter(item.page) in ("interview", item.topic), item.name
 
 
 def test_each_section_of_questions_begins_with_the_basic_ones(chapter):
@@ -220,8 +221,8 @@ def test_the_documents_ask_eleven_questions_and_each_has_its_points():
 
 def test_numbers_in_answers_were_computed_or_are_cited(chapter):
     path = BOOK / f"{chapter}.ipynb"  # its chapter's other pages, if it has a chapter to itself, may compute them too
-    pages = sorted(path.parent.glob("*.ipynb")) if path.stem == "questions" else [path]
-    cells = [cell for page in pages for cell in json.loads(page.read_text("utf8"))["cells"]]
+    files = sorted(path.parent.glob("*.ipynb")) if pages.kind(chapter) == "questions" else [path]
+    cells = [cell for file in files for cell in json.loads(file.read_text("utf8"))["cells"]]
     assert number_problems(read_questions(BOOK / f"{chapter}.ipynb"), cells) == []
 
 

@@ -17,6 +17,8 @@ KINDS = ("index", "core", "deeper", "questions", "exercises", "claims")
 """Of a page in the folder of a chapter, in the order in which a chapter lists them."""
 READ = ("index", "core", "deeper")
 """The kinds that are read; the others are worked through."""
+_MANY = ("deeper", "questions")
+"""The kinds that tell several pages of a chapter apart by a word behind the kind: ``questions-serving``."""
 WORDS_A_MINUTE = 200  # Brysbaert (2019) gives 238 for English non-fiction; formulas take time as well
 LINES_A_MINUTE = 30  # of code, our assumption
 _APART = "interview"  # a chapter of its own kind, for practice
@@ -61,8 +63,12 @@ class Page:
 
     @property
     def words(self) -> int:
-        """The words that are read, with captions, tables and boxes; a formula within a line is one."""
-        return len(prose(self.text).split())
+        """The words that are read, with captions, tables and boxes; a formula within a line is one.
+
+        On a page of questions those of the questions count too, with all answers.
+        """
+        text = self.text.replace("{interview-question}", "{question}") if self.kind == "questions" else self.text
+        return len(prose(text).split())
 
     @property
     def measurements(self) -> int:
@@ -78,14 +84,17 @@ class Page:
 def kind(page: str) -> str:
     """Tell the kind of a page from its name; empty for one that belongs to no chapter, or to that of practice.
 
-    >>> kind("attention/masks"), kind("attention/deeper-backward-pass"), kind("generation/questions"), kind("glossary")
-    ('core', 'deeper', 'questions', '')
+    >>> kind("attention/masks"), kind("attention/deeper-backward-pass"), kind("generation/questions-serving")
+    ('core', 'deeper', 'questions')
+    >>> kind("glossary")
+    ''
     """
     chapter, _, name = page.partition("/")
     if not name or chapter == _APART:
         return ""
-    if name.startswith("deeper-"):
-        return "deeper"
+    first, dash, _ = name.partition("-")
+    if dash and first in _MANY:
+        return first
     return name if name in KINDS and name not in ("core", "deeper") else "core"
 
 

@@ -29,7 +29,8 @@ def table(pages: Iterable[Page]) -> list[list[str]]:
 
 
 def _row(page: Page) -> list[str]:
-    words, minutes = (str(page.words), str(page.minutes)) if page.kind in READ else ("", "")
+    words = str(page.words) if page.kind in (*READ, "questions") else ""
+    minutes = str(page.minutes) if page.kind in READ else ""
     ran = [f"{page.ran[key]:.{digits}f}" if key in page.ran else "" for key, digits in rules.MEASURED.items()]
     return [page.name, page.kind, words, str(len(page.code)), str(page.measurements), str(page.pictures), minutes, *ran]
 

@@ -10,6 +10,9 @@ from companion.book.pages import READ, Page, prose
 
 MOST = {"words": 2500, "cells": 30, "minutes": 18, "screens": 14}
 """Of a page that is read. A screen is 900 pixels high and 1440 wide, with code open and answers folded."""
+ASKED = 17_500
+"""Words of a page of questions, with all answers: a chapter with more has several, ``questions-serving`` beside
+``questions``."""
 SECONDS = {"read": 30, "worked": 90}
 """That all cells of a page may run, by what a reader does with it."""
 MEGABYTES = 1500
@@ -62,6 +65,8 @@ def breaches(page: Page, root: Path = toc.CHECKOUT) -> list[str]:
     )
     if page.kind == "questions" and page.lines:
         found.append("its cells stand open: fold the evidence of an answer by the tag hide-cell")
+    if page.kind == "questions" and page.words > ASKED:
+        found.append(f"{page.words} words with the answers, at most {ASKED}: divide the page by subject")
     if page.kind not in READ:
         return found
     sizes = {"words": page.words, "cells": len(page.code), "minutes": page.minutes}
