@@ -43,6 +43,8 @@ const data = {
     [1, 0, "many", "Long rows", [], "A row of 32,768 tokens.", ""],
     [1, 0, "all", "Right k times: pass^k", [], "All of k samples pass.", ""],
     [1, 0, "any", "Right once: pass@k", [], "One of k samples passes.", ""],
+    [2, 1, "term-see", "merge, shard", [], "See zero.", ""],
+    [1, 0, "merge", "Models that merge", [], "Two sets of weights give one.", ""],
   ],
 };
 const engine = searchEngine.make(data, globalThis.MiniSearch);
@@ -77,7 +79,8 @@ test("RoPE and rotary are one word", () => {
 });
 
 test("a place of this very name comes before one whose other names have its words", () => {
-  assert.deepEqual(anchors("reward model").slice(0, 2), ["term-reward", "term-process"]);
+  for (const query of ["reward model", "What is a reward model?"])
+    assert.deepEqual(anchors(query).slice(0, 2), ["term-reward", "term-process"], query);
 });
 
 test("forms of a word are one word", () => {
@@ -143,6 +146,10 @@ test("what the source holds changes no rank of the book", () => {
     const scores = (results) => results.map(({ title, score }) => [title, score]);
     assert.deepEqual(scores(found), scores(alone.search(query).results), query);
   }
+});
+
+test("an entry that only leads to another comes after what tells something", () => {
+  assert.deepEqual(anchors("merge"), ["merge", "term-see"]);
 });
 
 test("little words alone are looked for, and with others left out", () => {

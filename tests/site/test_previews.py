@@ -32,7 +32,7 @@ def test_a_mouse_opens_a_citation_and_can_enter_it_and_leaving_closes_it(reading
     entry = link.get_attribute("title")
     link.hover()
     box.wait_for(state="visible")
-    assert box.text_content() == entry
+    assert box.text_content() == f"{entry}Open the references"
     assert link.get_attribute("title") is None
     assert link.get_attribute("aria-describedby") == "book-preview"
     box.hover()
@@ -104,6 +104,79 @@ def test_a_first_tap_shows_and_a_second_follows(browser: object, server: str) ->
     link.tap()
     page.wait_for_url("**/references.html#*")
     context.close()
+
+
+LINES = {
+    "#equation-": (PLACE, "equation"),
+    "#term-": (PLACE, "glossary"),
+    "#claim-": ("book/attention/masks.html", "claim"),
+    "#q-": ("book/efficient-attention/states-that-forget.html", "question"),
+    "references.html#": (PLACE, "references"),
+}
+
+
+@pytest.mark.parametrize("to", LINES)
+def test_the_last_line_of_a_preview_opens_what_it_shows(page: object, server: str, to: str) -> None:
+    place, name = LINES[to]
+    page.goto(f"{server}/{place}")
+    link = page.locator(f".bd-article a.reference.internal[href*='{to}']").first
+    target = link.evaluate("link => link.href")
+    link.scroll_into_view_if_needed()
+    link.hover()
+    line = page.locator(f"{BOX} .book-preview-open")
+    line.wait_for(state="visible")
+    assert line.text_content() == f"Open the {name}"
+    there = line.bounding_box()
+    # A hand that is in no hurry: twenty steps on the straight way.
+    page.mouse.move(there["x"] + there["width"] / 3, there["y"] + there["height"] / 2, steps=20)
+    page.wait_for_timeout(400)  # longer than a preview that is left stays
+    page.mouse.down()  # which moves the focus, and must not close it
+    page.wait_for_timeout(100)
+    page.mouse.up()
+    page.wait_for_url(target)
+    page.locator(BOX).wait_for(state="hidden")
+
+
+def test_the_last_line_opens_by_finger_and_the_link_by_keyboard(browser: object, server: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(f"{server}/{PLACE}")
+    link, line = page.locator(EQUATION).first, page.locator(f"{BOX} .book-preview-open")
+    target = link.evaluate("link => link.href")
+    link.tap()
+    line.wait_for(state="visible")
+    assert line.bounding_box()["height"] >= 44
+    line.tap()
+    page.wait_for_url(target)
+    page.goto(f"{server}/{PLACE}")
+    page.keyboard.press("Tab")
+    link.focus()
+    line.wait_for(state="visible")
+    page.keyboard.press("Enter")
+    page.wait_for_url(target)
+    context.close()
+
+
+def test_a_preview_lies_at_the_line_of_its_link_that_is_pointed_at(page: object, server: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/{PLACE}")
+    lines = page.evaluate(
+        """(citation) => {
+          const link = document.querySelector(citation);
+          link.textContent = "a title that is longer than any line of a phone and so goes on in a second line";
+          link.scrollIntoView({ block: "center", behavior: "instant" });
+          return [...link.getClientRects()].map(({ x, y, width, height }) => ({ x, y, width, height }));
+        }""",
+        CITATION,
+    )
+    assert len(lines) > 1
+    for line in lines:
+        page.keyboard.press("Escape")
+        page.mouse.move(5, 5)
+        page.mouse.move(line["x"] + min(20, line["width"] / 2), line["y"] + line["height"] / 2, steps=3)
+        page.locator(BOX).wait_for(state="visible")
+        box = page.locator(BOX).bounding_box()
+        assert box["y"] == pytest.approx(line["y"] + line["height"] + 6, abs=2)
 
 
 def test_a_tap_on_a_link_without_a_preview_follows_it(browser: object, server: str) -> None:

@@ -117,6 +117,20 @@ def test_a_page_that_one_only_looked_at_is_not_kept(open_in_time, server):
     assert PAGE in page.evaluate(KEPT), "so is a tenth of the page"
 
 
+def test_a_page_that_one_looks_up_for_some_seconds_is_not_kept(open_in_time, server):
+    page = open_in_time(PAGE)
+    stay(page, 60)
+    scroll_to(page, 0.5)
+    stay(page, 1)
+    page.goto(f"{server}/{NEXT}.html")
+    stay(page, 7)  # long enough for a tenth of it
+    scroll_to(page, 0.4)
+    stay(page, 0.5)
+    page.goto(f"{server}/book/index.html")
+    assert list(page.evaluate(KEPT)) == [PAGE]
+    assert page.inner_text(".continue-reading").startswith("Go on reading: Masks")
+
+
 def test_a_page_that_is_hidden_is_not_read(open_in_time):
     page = open_in_time(PAGE)
     page.evaluate("() => Object.defineProperty(document, 'hidden', { get: () => true })")

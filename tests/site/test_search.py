@@ -126,7 +126,7 @@ def find(page: object, server: str):
 def test_each_query_finds_its_place(page: object, server: str, find: object) -> None:
     find("softmax")
     queries = {query: wanted for group in QUERIES.values() for query, wanted in group.items()}
-    assert len(queries) == 57
+    assert len(queries) == 64
     found = page.evaluate(
         """(queries) => {
           const engine = searchEngine.make(bookSearchData, MiniSearch);
@@ -211,6 +211,27 @@ def test_a_power_is_raised_in_a_result(page: object, find: object) -> None:
     text = page.locator(".find-option", has=page.locator(".find-kind", has_text="Term")).first.locator(".find-text")
     assert text.locator("sup").first.text_content() == "O"
     assert "^" not in text.text_content()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("query", "place", "wanted"),
+    [
+        ("scaled dot-product d_k", "formulas.html#formula-attention", "√d<sub>k</sub>)V · "),
+        (
+            "scaled_dot_product_attention",
+            "glossary.html#term-scaled-dot-product-attention",
+            "scaled_dot_product_attention",
+        ),
+        ("stable softmax", "formulas.html#formula-softmax-stable", "e<sup>s<sub>j</sub> − m</sup>"),
+    ],
+)
+def test_a_formula_is_set_in_a_result_and_a_name_of_code_is_not(
+    page: object, find: object, query: str, place: str, wanted: str
+) -> None:
+    find(query)
+    option = page.locator(f".find-option[href*='{place}']").first
+    assert wanted in re.sub("</?mark>", "", option.inner_html())
 
 
 @pytest.mark.browser

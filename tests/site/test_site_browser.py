@@ -243,6 +243,33 @@ def test_a_wide_table_and_a_long_formula_on_a_phone_say_that_they_go_on(browser:
     tab.close()
 
 
+@pytest.mark.parametrize(
+    "name", ["attention/masks", "attention/exercises", "attention/why-divide-by-the-root", "complexity/what-a-model-costs"]
+)
+def test_under_a_finger_each_control_has_room(browser: object, server: str, settle: object, name: str) -> None:
+    tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    tab.goto(f"{server}/book/{name}.html")
+    settle(tab)
+    tried, small = tab.evaluate(
+        """() => {
+          const own = ".bd-header-article :is(a, button), .bd-article :is(button, summary, select, input)";
+          const found = [...document.querySelectorAll(own)]
+            .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+            .map((one) => {
+              const place = (one.matches("[type=radio], [type=checkbox]") && one.closest("label")) || one;
+              const { width, height } = place.getBoundingClientRect();
+              const least = one.closest(".bd-header-article") || one.matches("summary") ? 44 : 24;
+              return { width, height, least, what: `${one.localName} ${one.className} ${one.textContent.trim()}` };
+            });
+          const small = found.filter(({ width, height, least }) => height < least - 0.5 || width < 24);
+          return [found.length, small.map(({ what, height }) => `${what.slice(0, 60)}: ${height}`)];
+        }"""
+    )
+    tab.close()
+    assert tried > 8
+    assert small == []
+
+
 def test_under_a_finger_no_button_lies_on_code_or_numbers(browser: object, server: str) -> None:
     tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
     tab.goto(f"{server}/book/scaling/scaling-laws.html")
@@ -460,6 +487,19 @@ def test_a_page_reads_without_javascript(browser: object, server: str) -> None:
         context.close()
 
 
+@pytest.mark.parametrize(("stops", "to"), [(2, "a-translator-you-can-look-into"), (3, "why-divide-by-the-root")])
+def test_the_next_and_the_previous_page_are_the_first_stops_of_the_keyboard(
+    page: object, server: str, stops: int, to: str
+) -> None:
+    page.goto(f"{server}/book/attention/masks.html")
+    for _ in range(stops):
+        page.keyboard.press("Tab")
+    page.wait_for_function("() => document.activeElement.getBoundingClientRect().top >= 0")
+    assert page.evaluate("document.activeElement.textContent").partition(": ")[0] in ("Next page", "Previous page")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/{to}.html")
+
+
 def test_on_a_phone_the_menu_opens_as_a_dialog(page: object, server: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{server}/book/index.html")
@@ -468,6 +508,19 @@ def test_on_a_phone_the_menu_opens_as_a_dialog(page: object, server: str) -> Non
     assert axe_faults(page) == []
     page.keyboard.press("Escape")
     page.wait_for_selector("#pst-primary-sidebar-modal:not([open])", state="attached")
+
+
+def test_on_a_phone_the_menu_opens_at_the_page_that_one_is_on(page: object, server: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    for name in ("glossary", "interview/task-attention", "history/index"):
+        page.goto(f"{server}/book/{name}.html")
+        page.locator(".primary-toggle").first.click()
+        here = page.locator("dialog[open] a.current").last
+        page.wait_for_function(
+            "link => { const { top, bottom } = link.getBoundingClientRect(); return top > 0 && bottom < innerHeight; }",
+            arg=here.element_handle(),
+        )
+        assert page.evaluate("scrollY") == 0
 
 
 def test_on_a_phone_a_drawer_closes_over_the_place_that_was_chosen(page: object, server: str) -> None:
@@ -534,6 +587,18 @@ COPY = """(range) => {
   document.dispatchEvent(event);
   return event.clipboardData.getData("text/plain");
 }"""
+
+
+def test_the_number_of_an_equation_is_its_link(page: object, server: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/book/attention/attention-in-fifteen-minutes.html")
+    equation = page.locator("div.math[id^='equation-']").first
+    number = equation.locator(".eqno a")
+    assert number.bounding_box()["height"] >= 24
+    number.click()
+    place = equation.get_attribute("id")
+    page.wait_for_url(f"**/attention-in-fifteen-minutes.html#{place}")
+    assert page.locator(f"#{place}").count() == 1
 
 
 def test_a_formula_is_copied_as_its_tex(page: object, server: str) -> None:

@@ -16,9 +16,10 @@ FORMULAS = {
     r"\sum_{j=1}^{n} a_j v_j": "∑_(j = 1)ⁿ a_j v_j",
     r"\operatorname{softmax}(x)_i \ne \log p": "softmax(x)_i ≠ log p",
     r"\hat{x} \in \mathbb{R}^{n \times d}": "x\u0302 ∈ R^(n × d)",
-    r"x^2 + e^{-x/2}": "x² + e^(− x/2)",
+    r"x^2 + e^{-x/2}": "x² + e^(−x/2)",
     r"\begin{pmatrix} a & b \\ c & d \end{pmatrix}": "(a b; c d)",
     r"d_{\text{model}}": "d_model",
+    r"a = -b - c, \quad d = 1 \quad e = 2": "a = −b − c, d = 1, e = 2",
     r"f'(x)": "f′(x)",
     r"\frac{\alpha}{r} BAx": "α/r BAx",
 }

@@ -86,11 +86,18 @@
     if (above < 0 || above > list.clientHeight - 40) list.scrollTop += above - list.clientHeight / 3;
   });
 
-  // On a phone the theme's drawers lie over the page: an entry leads to what they cover, so they close.
-  for (const drawer of document.querySelectorAll("dialog[id$='-sidebar-modal']"))
+  // On a phone the theme's drawers lie over the page: an entry leads to what they cover, so they close. They open at the
+  // entry of the page, or of its section, that one is at.
+  for (const drawer of /** @type {NodeListOf<HTMLDialogElement>} */ (
+    document.querySelectorAll("dialog[id$='-sidebar-modal']")
+  )) {
     drawer.addEventListener("click", ({ target }) => {
-      if (target instanceof Element && target.closest("a[href]")) /** @type {HTMLDialogElement} */ (drawer).close();
+      if (target instanceof Element && target.closest("a[href]")) drawer.close();
     });
+    const show = () =>
+      drawer.open && [...drawer.querySelectorAll("a.current, a.active")].pop()?.scrollIntoView({ block: "center" });
+    new MutationObserver(() => requestAnimationFrame(show)).observe(drawer, { attributeFilter: ["open"] });
+  }
 
   // A folded cell is announced by its own words ("Show a solution"), not by the same label on every page.
   for (const summary of document.querySelectorAll("details.hide > summary")) summary.removeAttribute("aria-label");

@@ -1,11 +1,13 @@
 /* Previews: what a link leads to, beside it, on hover, focus and tap. A citation has its entry as its title; the others
-   are in a script of the page, which is loaded when the first of them is wanted. Escape closes a preview. */
+   are in a script of the page, which is loaded when the first of them is wanted. Escape closes a preview. Its last line
+   opens what it shows, by mouse and finger; a keyboard has Enter on the link itself, so that line is no stop of the tab key. */
 (() => {
   "use strict";
 
   const ROOT = new URL(document.documentElement.dataset.content_root ?? "./", location.href);
   const WAIT = 300; // milliseconds before a mouse at rest opens one, and until one that is left closes
-  const WANTED = /#(?:equation-|term-|claim-|q-|exr-)/;
+  const NAMES = { equation: "equation", term: "glossary", claim: "claim", q: "question", exr: "exercise" };
+  const WANTED = new RegExp(`^#(${Object.keys(NAMES).join("|")})-`);
   const LISTS = ".question-index, .term-list, .study-plan, .claims-table, .progress-table, .headerlink, nav";
   const PAGE = location.pathname.slice(ROOT.pathname.length).replace(/(?:\.html|\/?)$/, "") || "index";
 
@@ -49,26 +51,38 @@
     return html ? document.createRange().createContextualFragment(html) : null;
   }
 
-  /** Show the preview of a link, and tell whether it has one. */
-  async function show(link) {
+  /** The last line of a preview, which leads to what it shows. */
+  function opener(link) {
+    const name = NAMES[WANTED.exec(link.hash)?.[1] ?? ""] ?? "references";
+    const line = document.createElement("a");
+    Object.assign(line, { href: link.href, tabIndex: -1, className: "book-preview-open" });
+    line.textContent = `Open the ${name}`;
+    return line;
+  }
+
+  /** Show the preview of a link, at the point from which it was asked for, and tell whether it has one. */
+  async function show(link, point) {
     clearTimeout(timer);
     if (open === link) return true;
     const shown = await content(link);
     if (!shown) return false;
     if (!link.getClientRects().length) return true; // while it loaded, the link went or was hidden
     hide();
-    box.replaceChildren(shown);
+    box.replaceChildren(shown, opener(link));
+    box.scrollTop = 0;
     if (!box.isConnected) document.body.append(box);
     box.showPopover();
-    place(link);
+    place(link, point);
     link.setAttribute("aria-describedby", box.id);
     open = link;
     return true;
   }
 
-  /** Below the link where there is room, else above; within the window. */
-  function place(link) {
-    const at = link.getClientRects()[0];
+  /** Below the link where there is room, else above; within the window. Of a link in two lines, the line that is pointed at. */
+  function place(link, { x, y } = { x: -1, y: -1 }) {
+    const lines = [...link.getClientRects()];
+    const isAt = ({ left, right, top, bottom }) => left <= x && x <= right && top <= y && y <= bottom;
+    const at = lines.find(isAt) ?? lines[0];
     const { width, height } = box.getBoundingClientRect();
     const below = at.bottom + 6;
     const top = below + height < innerHeight - 8 ? below : Math.max(8, at.top - height - 6);
@@ -91,7 +105,8 @@
   document.addEventListener("pointerover", (event) => {
     if (event.pointerType === "touch") return;
     const link = linkOf(event.target);
-    if (link) later(() => show(link));
+    const { clientX: x, clientY: y } = event;
+    if (link) later(() => show(link, { x, y }));
     else if (box.contains(/** @type {Node} */ (event.target))) clearTimeout(timer);
     else if (open && document.activeElement !== open) later(hide);
     else if (!open) clearTimeout(timer);
@@ -99,7 +114,7 @@
   document.addEventListener("focusin", (event) => {
     const link = linkOf(event.target);
     if (link?.matches(":focus-visible")) show(link);
-    else if (!link) hide();
+    else if (!link && !box.contains(/** @type {Node} */ (event.target))) hide(); // a press on its line comes before the click
   });
   document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
   document.addEventListener("scroll", () => open && document.activeElement !== open && hide(), { passive: true });
@@ -109,7 +124,8 @@
     const touched = /** @type {PointerEvent} */ (event).pointerType === "touch";
     if (link && touched && link !== open && !/#(?:q-|exr-)/.test(link.hash)) {
       event.preventDefault();
-      if (!(await show(link))) location.assign(link.href);
-    } else if (!box.contains(/** @type {Node} */ (event.target))) hide();
+      const { clientX: x, clientY: y } = event;
+      if (!(await show(link, { x, y }))) location.assign(link.href);
+    } else if (!box.contains(/** @type {Node} */ (event.target)) || event.target instanceof HTMLAnchorElement) hide();
   });
 })();

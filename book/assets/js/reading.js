@@ -10,6 +10,7 @@
 
   const READ = 0.9; // the share from which on a page counts as read
   const SCREEN = 5; // seconds that a screen takes at least: a jump to the foot of a page reads little of it
+  const LOOK = 10; // seconds on a page, below which it was only looked up
   const STAY = 20; // seconds on a page, without which a tenth must be read
   const SECTION = "reading";
   const PAGE = /^book\/[a-z0-9-]+\/[a-z0-9-]+$/;
@@ -67,7 +68,7 @@
       firstChild?.nodeType === Node.TEXT_NODE ? words(firstChild).split(" ").slice(0, MOST_WORDS) : [];
     function note() {
       draw();
-      if (stayed < STAY && most < before + 0.1) return;
+      if (stayed < LOOK || (stayed < STAY && most < before + 0.1)) return;
       const parts = [...article.querySelectorAll("section > h2")];
       const here = parts.filter((heading) => heading.getBoundingClientRect().top < innerHeight / 2).pop();
       const [anchor, section] = here ? [here.parentElement.id, words(here)] : ["", ""];

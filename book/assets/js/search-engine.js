@@ -175,7 +175,11 @@ const searchEngine = (() => {
     // "In short" is a title of many sections, and says nothing of any.
     const titles = new Map();
     for (const { title } of places) titles.set(title, (titles.get(title) ?? 0) + 1);
-    const plain = ({ title, text, kind }) => (titles.get(title) > 8 ? 0.4 : text ? 1 : kind === "term" ? 0.35 : 0.6); // a term of the index alone
+    const plain = ({ title, text, kind }) => {
+      if (titles.get(title) > 8) return 0.4;
+      if (kind === "term") return !text || text.startsWith("See ") ? 0.35 : 1; // of the index alone; that only leads on
+      return text ? 1 : 0.6;
+    };
 
     const settings = (words) => ({
       tokenize: () => words,
@@ -247,15 +251,20 @@ const searchEngine = (() => {
       const rank = (from, sought, typed) => {
         if (!sought.length) return [];
         const total = sought.reduce((sum, word) => sum + weight(word), 0);
-        const queryForms = typed.flatMap(forms).join();
+        const exactly = (given) => given.flatMap(forms).join();
+        const nearly = (given) => given.flatMap((word) => index(word) ?? []).join(); // without the little words
+        const [typedExactly, typedNearly] = [exactly(typed), nearly(typed)];
         const found = from.search("x", { ...settings(sought), boostTerm: weight });
         const ranks = found.map(({ id, score, queryTerms, match, terms }) => {
           const place = places[id];
           const covered = [...new Set(queryTerms)].reduce((sum, word) => sum + weight(word), 0) / total;
           const inTitle = sought.filter((word) => match[word]?.some((field) => field === "title" || field === "names"));
-          const isAsked = (name) => tokens(name).flatMap(forms).join() === queryForms;
-          const named = [place.title, ...place.names.split(", ")].some(isAsked);
-          const whole = named ? 3 : 1 + Math.min(1, inTitle.length / lengths[id]) ** 2; // of title and query
+          const called = [place.title, ...place.names.split(", ")].map(tokens);
+          const whole = called.some((name) => exactly(name) === typedExactly)
+            ? 3
+            : typedNearly && called.some((name) => nearly(name) === typedNearly)
+              ? 2.8
+              : 1 + Math.min(1, inTitle.length / lengths[id]) ** 2; // of title and query
           return { id, terms, covered, score: score * covered ** 2 * whole * KIND[place.kind] * plain(place) };
         });
         return ranks.sort((one, other) => other.score - one.score || one.id - other.id);

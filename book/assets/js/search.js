@@ -58,12 +58,45 @@ const bookSearch = (() => {
     return engine;
   };
 
-  /** `x^(n + 1)` as it is set; what stands below a line, as in `d_k`, may also be a name in code, and stays. */
-  const raised = (text) =>
-    text
-      .split(/\^(\([^()]*\)|[\p{L}\p{N}]+)/u)
-      .map((part, i) => (i % 2 ? make("sup", {}, part.replace(/^\(|\)$/g, "")) : part));
-  const marked = (parts) => parts.flatMap(({ text, hit }) => (hit ? [make("mark", {}, text)] : raised(text)));
+  /** What may stand below the line: behind one letter, a sign or a group, as in `d_k`, but not in a name of code. */
+  const LOWERED = /(?:(?:^|[^\p{L}_])(?:\p{Ll}?\p{Lu}|\p{L})\p{M}*|[∑∏∫)′])$/u;
+  /** The end of a group in brackets, or of a word, that begins at a place of a text; the place itself where none does. */
+  function endOf(text, start, word) {
+    if (text[start] !== "(") return start + (word.exec(text.slice(start))?.[0].length ?? 0);
+    let depth = 0;
+    for (let i = start; i < text.length; i += 1) {
+      depth += text[i] === "(" ? 1 : text[i] === ")" ? -1 : 0;
+      if (!depth) return i + 1;
+    }
+    return start;
+  }
+  /** The parts of a text with what is asked for marked, and its formulas as they are set: `x^(n + 1)`, `d_k`. */
+  function marked(parts) {
+    const text = parts.map((part) => part.text).join("");
+    const ends = [];
+    for (const part of parts) ends.push((ends.at(-1) ?? 0) + part.text.length);
+    const plain = (from, to) =>
+      parts.flatMap(({ hit }, i) => {
+        const piece = text.slice(Math.max(from, ends[i - 1] ?? 0), Math.min(to, ends[i]));
+        return piece ? [hit ? make("mark", {}, piece) : piece] : [];
+      });
+    const set = (from, to) => {
+      const nodes = [];
+      let start = from;
+      for (let i = from; i < to; i += 1) {
+        const high = text[i] === "^";
+        if (!high && (text[i] !== "_" || !(text[i + 1] === "(" || LOWERED.test(text.slice(from, i))))) continue;
+        const end = endOf(text, i + 1, high ? /^[\p{L}\p{N}_]+/u : /^[\p{L}\p{N}]+(?![_\p{M}])/u);
+        if (end === i + 1 || end > to) continue;
+        const inner = text[i + 1] === "(" ? set(i + 2, end - 1) : set(i + 1, end);
+        nodes.push(...plain(start, i), make(high ? "sup" : "sub", {}, ...inner));
+        start = end;
+        i = end - 1;
+      }
+      return [...nodes, ...plain(start, to)];
+    };
+    return set(0, text.length);
+  }
 
   /** The field and its list, by the pattern of a combobox: the focus stays in the field, the arrows move a mark. */
   function build({ id, follow = (_event) => {} }) {

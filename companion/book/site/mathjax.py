@@ -190,9 +190,9 @@ class Renderer:
             page.starttag(node, "div", CLASS="math notranslate nohighlight", **{"data-tex": node.astext().strip()})
         )
         if node.get("number"):
-            page.body.append(f'<span class="eqno">({get_node_equation_number(page, node)})')
-            page.add_permalink_ref(node, _("Link to this equation"))
-            page.body.append("</span>")
+            number, place = get_node_equation_number(page, node), node["ids"][0]
+            link = f'<a href="#{place}" title="{_("Link to this equation")}">({number})</a>'
+            page.body.append(f'<span class="eqno">{link}</span>')
         page.body.append(f"{self._set(node)}</div>\n")
         raise nodes.SkipNode
 

@@ -32,8 +32,8 @@ from companion.book.topics import TOPICS
 
 DATA = "search-data.js"
 INTERACTIVE = "Interactive figure"  # the term of terms.yml that every section with an explorer gets
-LONGEST = 190  # characters of a text that are kept as they are; of the rest, each word once
-COMMON = 0.015  # of all places: a word of the rest that stands in the rest of more than these tells nothing
+LONGEST = 180  # characters of a text that are kept as they are; of the rest, each word once
+COMMON = 0.012  # of all places: a word of the rest that stands in the rest of more than these tells nothing
 KINDS = ("page", "section", "term", "question", "exercise", "claim", "formula", "source")
 _OWN_PLACE = {"claim-": "claim", "exr-": "exercise"}
 # What stands elsewhere in the book, or is no text: lists of links, outputs of cells, and what only scripts read.
@@ -137,6 +137,8 @@ def read(kind: str, node: nodes.Element, words: Words) -> tuple[str, str]:
         terms = [words.of(one) for one in node.children if isinstance(one, nodes.term)]
         return ", ".join(terms), words.of(*(one for one in node.children if isinstance(one, nodes.definition)))
     inner = [one for one in node.children if not kind_of(one)]
+    if kind == "formula":
+        return words.of(inner[0]), " · ".join(filter(None, map(words.of, inner[1:])))
     if kind == "question":
         return words.of(inner[0][0]), words.of(*(one for one in inner[1:] if not isinstance(one, nodes.rubric)))
     text = words.of(*(piece for one in inner[1:] for piece in _own(one)))

@@ -7,12 +7,14 @@ _HIGH = str.maketrans("0123456789n+-−T⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ⁺
 _NAME = re.compile(r"√?[\w.′']+|\([^()]*\)|\|[^|]*\|")
 _ENDS_OPEN = {"msub", "munder", "msubsup", "munderover", "mfrac", "msqrt", "mroot"}  # a letter behind needs a blank
 _ACCENTS = {"^": "\u0302", "~": "\u0303", "¯": "\u0304", "―": "\u0304", "→": "\u20d7", "˙": "\u0307"}
+_SIGN = re.compile(r"(?:^|(?<=[(\[|])|(?<=[=≈<>,] ))− (?=\S)")  # of a number, not between two
 _SPACED = set("=≠≈≤≥<>≪≫∼∝∈∉⊂→←↦⟶↔⇒+−×⋅⊙⊗⊕∘∪∩∧∨:≡")
 
 
 def compact(math: ElementTree.Element) -> str:
     r"""Write MathML in a line of Unicode: ``√d_k``, ``QKᵀ/√d_k``, ``∑_(j=1)^n a_j``."""
-    return " ".join(_line(math).replace("\u2061(", "(").replace("\u2061", " ").replace(" ,", ",").split())
+    line = " ".join(_line(math).replace("\u2061(", "(").replace("\u2061", " ").replace(" ,", ",").split())
+    return _SIGN.sub("−", re.sub(r"(?<=[,;.:]),+|,+$", "", line))
 
 
 def _line(element: ElementTree.Element) -> str:
@@ -25,7 +27,7 @@ def _line(element: ElementTree.Element) -> str:
             return ""
         return f" {text} " if text in _SPACED else f"{text} " if text in ",;" else text
     if kind in ("mspace", "mphantom"):
-        return " "
+        return ", " if element.get("width") in ("1em", "2em") else " "  # between two statements
     if kind == "mfrac" and element.get("linethickness") == "0":
         return f"{_one(parts[0])} choose {_one(parts[1])}"
     if kind == "mfrac":

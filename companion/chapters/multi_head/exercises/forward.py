@@ -66,7 +66,7 @@ def _cases() -> list[Case]:
 
 MULTI_HEAD = Exercise(
     name="multi-head",
-    title="Write the whole layer",
+    title="Write the multi-head layer",
     chapter="multi-head",
     level=2,
     place=4,
