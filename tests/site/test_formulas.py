@@ -42,6 +42,10 @@ def test_the_sheet_on_a_phone_and_on_paper(page: object, server: str, settle: Ca
     page.emulate_media(media="print")
     page.wait_for_function(f"({OUTSIDE})() === 0")
     assert seen(page, ".formula") == len(LINES)
+    assert page.locator(".bd-article h1").evaluate("e => [e.checkVisibility(), getComputedStyle(e).fontSize]") == [
+        True,
+        "16px",
+    ], "a sheet on the desk says what it is"
     assert seen(page, ".bd-article :is(.cell, details, .formula-link)") == 0
     assert seen(page, ":is(.bd-sidebar, .bd-header-article, .prev-next-area, .bd-footer, .bd-footer-content)") == 0
     paper = page.pdf(prefer_css_page_size=True)

@@ -8,6 +8,7 @@ from dataclasses import asdict
 import pytest
 
 from companion.book.questions import read_book
+from companion.book.topics import TOPICS
 from tests.site.accessibility import axe_faults
 from tests.site.browser import fill, unfold
 
@@ -288,6 +289,29 @@ def test_a_rating_is_kept_as_soon_as_it_is_chosen_and_may_change(mock, stored):
     assert title(mock) == "Report"
     assert "You rated 2 answers: 2.0 of 3" in mock.inner_text(".mock-sum")
     assert kept(mock)["session"] is None
+
+
+def test_the_button_that_skips_says_that_nothing_is_rated(mock, stored):
+    name = with_follow_ups(stored, 2)[0]
+    go_on(mock, name)
+    for step in ("Question 1 of 1", "Question 1 of 1, follow-up 1 of 2"):
+        assert title(mock) == step
+        skip = mock.locator(".mock-actions button", has_text="Skip")
+        assert skip.inner_text() == "Skip, no rating"
+        press(mock, "Show")
+        assert skip.inner_text() == "Skip, no rating", "nor does it change once an answer is there"
+        skip.click()
+    assert kept(mock).get("ratings", {}) == {}
+
+
+def test_the_form_says_in_which_order_questions_come_and_they_do(mock, stored):
+    assert "asked by topic, the easier ones of a topic first" in mock.inner_text(".mock-form .mock-order")
+    start(mock, 40)
+    mock.wait_for_selector(".mock-asking")
+    names = kept(mock)["session"]["names"]
+    topics = list(dict.fromkeys(stored[name]["topic"] for name in names))
+    assert topics == [topic for topic in TOPICS if topic in topics]
+    assert names == sorted(names, key=lambda name: (topics.index(stored[name]["topic"]), stored[name]["level"]))
 
 
 def test_one_button_passes_the_follow_ups_of_a_question_which_tells_their_number(mock, stored):

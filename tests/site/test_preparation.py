@@ -48,6 +48,24 @@ def test_the_forty_questions_print_in_two_columns_on_eight_sides_at_most(
     assert 2 <= len(re.findall(rb"/Type\s*/Page\b", paper)) <= MOST_SIDES
 
 
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_button_at_the_top_of_the_sheet_prints_it(
+    page: object, server: str, settle: Callable[[object], None], width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.add_init_script("window.print = () => { window.printed = (window.printed ?? 0) + 1; }")
+    page.goto(f"{server}/book/interview/forty-questions.html")
+    settle(page)
+    button = page.get_by_role("button", name="Print or save as PDF")
+    box = button.bounding_box()
+    assert box["y"] + box["height"] < 844, "in view before one scrolls"
+    button.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("window.printed") == 1
+    page.emulate_media(media="print")
+    assert not button.is_visible()
+
+
 def test_the_answers_of_the_sheet_can_be_covered_and_are_all_on_paper(
     page: object, server: str, settle: Callable[[object], None]
 ) -> None:
@@ -148,6 +166,37 @@ def test_the_entry_that_one_comes_to_has_a_frame_off_its_text(
     if below:
         entry, text = page.locator(":target").bounding_box(), page.locator(f":target + {below}").bounding_box()
         assert entry["y"] + entry["height"] + offset + width < text["y"] + 4, "letters begin lower than their line"
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize(("place", "letters"), [("glossary", "MT"), ("references", "BO")])
+def test_letters_lead_through_a_long_page_and_stay_in_view(
+    page: object, server: str, settle: Callable[[object], None], place: str, letters: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(f"{server}/book/{place}.html")
+    settle(page)
+    bar = page.locator(".term-letters")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    shown = bar.locator("a").all_inner_texts()
+    assert shown == page.locator(".term-letter").evaluate_all("f => f.map((e) => e.firstChild.textContent)")
+    for letter in letters:
+        link = bar.get_by_text(letter, exact=True)
+        link.focus()
+        page.keyboard.press("Enter")
+        head = page.locator(f"#terms-{letter.lower()}")
+        page.wait_for_function("(e) => Math.abs(e.getBoundingClientRect().top) < 400", arg=head.element_handle())
+        over, under = bar.bounding_box(), head.bounding_box()
+        top = page.evaluate("document.querySelector('.bd-header-article').getBoundingClientRect().bottom")
+        assert top - 1 <= over["y"], "the bar of the page covers no letter"
+        assert over["y"] + over["height"] <= under["y"] < 300, "the letters cover no heading"
+        entry = page.locator(f"#terms-{letter.lower()} + :is(dl, .citation-list)").first
+        first = entry.locator("dt, .citation").first
+        first.evaluate("e => { location.hash = e.id; }")
+        page.wait_for_function("(e) => Math.abs(e.getBoundingClientRect().top) < 400", arg=first.element_handle())
+        assert over["y"] + over["height"] <= first.bounding_box()["y"], "nor an entry that a link leads to"
+    page.emulate_media(media="print")
+    assert not bar.is_visible()
 
 
 def test_the_index_of_terms_is_a_list_on_a_phone(page: object, server: str, settle: Callable[[object], None]) -> None:

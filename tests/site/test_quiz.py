@@ -18,6 +18,13 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
 NAME = "book/interview/quiz.html"
 HEIGHTS = {1440: 900, 390: 844, 360: 800}
+# Most of the tests need all items at once; a page with an exam that goes on has no such choice.
+VIEW = """(value) => {
+  const menu = document.querySelector("#quiz-view");
+  if (!menu.checkVisibility() || menu.value === value) return;
+  menu.value = value;
+  menu.dispatchEvent(new Event("change"));
+}"""
 SCRIPTS = (
     *("vocabulary.js", "util.js", "dom.js", "store.js", "practice.js"),
     *("quiz-logic.js", "quiz-item.js", "quiz-exam.js", "quiz.js"),
@@ -35,7 +42,9 @@ def pages_of(browser, server, settle):
     """Open the page in a context of its own, with empty storage; each must stay silent and ask nobody else."""
     heard, contexts = [], []
 
-    def go(*, width=1440, theme="light", script="", address=f"{server}/{NAME}", clock=None, ours="", **options):
+    def go(
+        *, width=1440, theme="light", script="", address=f"{server}/{NAME}", clock=None, ours="", view="list", **options
+    ):
         context = browser.new_context(
             viewport={"width": width, "height": HEIGHTS[width]},
             color_scheme=theme,
@@ -63,6 +72,8 @@ def pages_of(browser, server, settle):
         elif options.get("java_script_enabled", True):
             settle(page)
             page.wait_for_selector(".quiz-desk[data-ready]")
+        if options.get("java_script_enabled", True) and view:
+            page.evaluate(VIEW, view)
         return page
 
     yield go
@@ -216,13 +227,11 @@ def test_a_link_to_a_claim_does_not_read_as_a_fact(still, items):
 
 @pytest.mark.parametrize("width", [1440, 390])
 def test_practice_by_keyboard_alone(visit, items, width):
-    page = visit(width=width)
+    page = visit(width=width, view="")
     tab_to(page, "#quiz-topic")
     page.keyboard.type("Multi-head")
     tab_to(page, "#quiz-level")
     page.keyboard.type("basic")
-    tab_to(page, "#quiz-view")
-    page.keyboard.press("ArrowDown")
     chosen = [item for item in items.values() if item.topic == "multi-head" and item.level == 1]
     assert page.locator(".quiz-filters [role=status]").inner_text() == f"{len(chosen)} items"
     seen = set()
@@ -256,6 +265,39 @@ def test_practice_by_keyboard_alone(visit, items, width):
             assert page.evaluate("() => document.activeElement.closest('.quiz-item')?.id") not in seen
     assert seen == {item.id for item in chosen}
     assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_items_come_one_at_a_time_in_the_order_of_the_book_unless_another_way_is_chosen(visit, items):
+    page = visit(view="")
+    following = page.get_by_role("group", name="Items of the quiz").get_by_role("button", name="Next item", exact=True)
+
+    def first(number):
+        """Which items are shown first, one after the other."""
+        found = []
+        for _ in range(number):
+            (shown,) = page.eval_on_selector_all(
+                ".quiz-item", "found => found.filter((e) => e.checkVisibility()).map((e) => e.id)"
+            )
+            found.append(shown)
+            following.click()
+        return found
+
+    order = list(items)
+    assert first(12) == order[:12]
+    page.reload()
+    assert first(2) == order[:2]
+    page.select_option("#quiz-view", "shuffled")
+    mixed = first(12)
+    assert len(set(mixed)) == 12
+    assert mixed != order[:12]
+    page.reload()
+    assert page.input_value("#quiz-view") == "shuffled", "what was chosen is remembered"
+    assert first(12) != order[:12]
+    page.goto(f"{page.url.partition('#')[0]}#{order[5]}")
+    assert page.locator(f"#{order[5]}").is_visible(), "a link to an item shows it"
+    page.reload()
+    page.goto(page.url.partition("#")[0])
+    assert page.input_value("#quiz-view") == "shuffled", "and changes nothing that was chosen"
 
 
 def test_an_item_of_each_kind_can_be_answered_rightly_and_wrongly(visit, items):

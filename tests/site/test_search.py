@@ -348,3 +348,17 @@ def test_a_focused_field_does_not_look_wrong(page: object, server: str) -> None:
     tab_to(page, ".bd-sidebar-primary .navbar-brand")
     ring = "getComputedStyle(document.activeElement).outlineColor === 'rgb(10, 92, 143)'"
     page.wait_for_function(ring)  # the colour may come by a transition
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("place", [PAGE, "search.html"])
+def test_no_single_key_is_a_shortcut(page: object, server: str, place: str) -> None:
+    page.goto(f"{server}/{place}")
+    page.wait_for_load_state("load")
+    taken = """() => {
+      document.activeElement.blur();
+      const keys = [..."/?abcdefghijklmnopqrstuvwxyz0123456789"];
+      const press = (key) => new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
+      return keys.filter((key) => !document.body.dispatchEvent(press(key)));
+    }"""
+    assert page.evaluate(taken) == [], "who speaks to the computer, or types where there is no field, would set it off"

@@ -270,3 +270,16 @@ def test_no_exercise_pretends_a_judge(site: Path, words_on: Callable[[Path], str
 def test_no_page_names_what_a_reader_cannot_open(site: Path, pages: list[str], words_on: Callable[[Path], str]) -> None:
     private = re.compile(r"/root/|/tmp/|/home/\w+/")
     assert not [name for name in pages if name.startswith("book/") and private.search(words_on(site / name))]
+
+
+def test_an_open_fold_says_what_it_hides(site: Path, pages: list[str]) -> None:
+    bars = {
+        tuple(bar.get_text() for bar in fold.select("summary > p"))
+        for name in pages
+        for fold in soup(site / name).select("details.hide")
+    }
+    assert {("Show the code", "Hide the code"), ("Show a solution", "Hide the solution")} < bars
+    assert [bar for bar in bars if "Hide the code" in bar] == [("Show the code", "Hide the code")]
+    named = [bar for bar in bars if not bar[0].startswith("Show ")]
+    assert named
+    assert all(shown == hidden for shown, hidden in named)

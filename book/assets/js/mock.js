@@ -97,6 +97,7 @@
     needs: "one topic, one level and one kind",
     choice: "Choose topics, levels, kinds and target times",
     submit: "Start the interview",
+    order: "They are drawn at random, then asked by topic, the easier ones of a topic first.",
     extra: targets,
     begin(drawn, pool, target) {
       storage.save({ target });
@@ -202,7 +203,7 @@
         for (const place of [actions, head]) place.scrollIntoView({ block: "nearest" });
       };
       const next = () => go(index + 1);
-      const skip = button("Skip", next);
+      const skip = button("Skip, no rating", next);
       // A rating is kept as soon as it is chosen: who leaves here goes on with the next step.
       rating.set.addEventListener("change", () => {
         const row = rated(index, rating.value(), watch.seconds());
@@ -218,7 +219,6 @@
         actions.replaceChildren();
         if (shown < parts.length) actions.append(button(parts[shown][1], reveal, shown === 0));
         if (shown) actions.append(button(following ? further : "See the report", rate, true));
-        if (shown) skip.textContent = "Skip the rating";
         actions.append(skip);
         if (following?.at >= 0 && nextQuestion > 0) actions.append(button("Next question", () => go(nextQuestion)));
         actions.append(button("End the interview", end));

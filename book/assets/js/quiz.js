@@ -26,10 +26,15 @@
     ["", "all of them"],
     ["open", "not right yet"],
   ]);
+  const VIEW = "quiz-view"; // the section of the store with the way to show them that was chosen last
   const view = select("view", "Show", [
+    ["one", "one at a time, in the order of the book"],
+    ["shuffled", "one at a time, shuffled"],
     ["list", "as a list"],
-    ["one", "one at a time"],
   ]);
+  view.addEventListener("change", () => store.write(VIEW, { state: view.value }));
+  const { state } = store.read(VIEW);
+  if ([...view.options].some(({ value }) => value === state)) view.value = state;
   const count = h("p", { class: "quiz-said", role: "status" });
   filters.append(count);
 
@@ -37,7 +42,13 @@
   const back = step("Previous item", -1);
   const next = step("Next item", 1);
   const where = h("span", { class: "quiz-where" });
-  const pager = h("div", { class: "quiz-buttons" }, back, next, where);
+  const pager = h(
+    "div",
+    { class: "quiz-buttons", role: "group", "aria-label": "Items of the quiz" },
+    back,
+    next,
+    where,
+  );
   let shown = [];
   let at = 0;
 
@@ -56,11 +67,11 @@
       (!which.value || !practice.items().get(item.id)?.right);
     shown = items.filter(fits);
     count.textContent = util.plural(shown.length, "item");
-    const one = view.value === "one";
+    const one = view.value !== "list";
     for (const item of items) item.element.hidden = !shown.includes(item);
     for (const section of sections) section.hidden = one || !dom.one(".quiz-item:not([hidden])", section);
     if (one && shown.length) {
-      shown = util.shuffled(shown);
+      if (view.value === "shuffled") shown = util.shuffled(shown);
       paper.replaceChildren(...shown.map((item) => item.element), pager);
       turn(0, false);
     }

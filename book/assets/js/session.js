@@ -152,6 +152,7 @@ const session = (() => {
    * @property {string} needs what must be chosen
    * @property {string} choice words of the fold with all that narrows the draw
    * @property {string} submit words of the button
+   * @property {string} [order] in which order they come
    * @property {() => {element: HTMLElement, read: () => any}} [extra] a further field; read gives {value}, or {problem, field}
    * @property {(drawn: any[], pool: string, extra: any) => void} begin
    * @property {() => null | {label: string, words: string, resume: () => void, discard: () => void}} unfinished
@@ -245,6 +246,7 @@ const session = (() => {
           h("button", { type: "submit", class: "mock-button mock-main" }, given.submit),
         ),
         status,
+        given.order ? h("p", { class: "mock-order" }, given.order) : null,
         choice,
       );
     }

@@ -1,4 +1,5 @@
-// The forty questions with their answers covered: a reader says each aloud and uncovers it. Paper has them all.
+// The forty questions with their answers covered: a reader says each aloud and uncovers it. Paper has them all, and a
+// button leads there.
 (() => {
   "use strict";
 
@@ -26,5 +27,6 @@
     answers.forEach(covered ? cover : uncover);
   });
   coverAll.setAttribute("aria-pressed", "false");
-  dom.one(".sheet-tools").append(coverAll);
+  const paper = dom.button("sheet-paper", "Print or save as PDF", () => print());
+  dom.one(".sheet-tools").append(paper, " ", coverAll);
 })();

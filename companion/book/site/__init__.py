@@ -30,6 +30,7 @@ PARTS = (
     "search",
     "terms_page",
     "glossary",
+    "letters",
     "previews",
     "question_sheet",
     "lean_styles",

@@ -44,7 +44,7 @@ FILES = {
     "formulas": ("css/formulas.css", *COPIED),
     "front-page": ("css/front.css",),
     "term-list": ("js/util.js", "js/dom.js", "js/terms.js", "css/terms.css"),
-    "glossary": ("css/terms.css",),
+    "lettered": ("css/terms.css",),
     "sheet-group": ("js/util.js", "js/dom.js", "js/sheet.js", "css/question-sheet.css"),
     "fig-pair": ("picture.css",),
     "plot-pair": ("css/plots.css",),

@@ -14,15 +14,9 @@ from sphinx.util.nodes import set_source_info
 
 from companion.book.model import Question, Term
 from companion.book.site.html import LABEL, link, target, without_links
+from companion.book.site.letters import bar, heading, letter, order
 from companion.book.site.questions_index import gather
 from companion.book.terms import TERMS, terms
-
-NUMBERS = "0"  # where a term without a first letter would stand
-
-
-def letter(term: Term) -> str:
-    """Return the capital under which a term stands."""
-    return term.name[0].upper() if term.name[0].isascii() and term.name[0].isalpha() else NUMBERS
 
 
 def label_of(term: Term) -> str:
@@ -37,24 +31,19 @@ class TermList(SphinxDirective):
         """Return a box."""
         self.env.note_dependency(str(Path(self.env.srcdir, TERMS)))
         try:
-            found = sorted(terms(Path(self.env.srcdir)), key=lambda term: (letter(term), term.name.casefold()))
+            found = sorted(terms(Path(self.env.srcdir)), key=lambda term: order(term.name))
             self.questions = {item.name: item for item in gather(self.env)}
             gone = [name for term in found for name in term.questions if name not in self.questions]
             if gone:
                 raise ValueError(f"{TERMS.name} names questions of the book: got {', '.join(gone)}.")
         except ValueError as error:
             raise self.error(str(error)) from None
-        letters = nodes.paragraph(classes=["term-letters"])
+        letters = bar(dict.fromkeys(letter(term.name) for term in found))
         box = nodes.container("", nodes.container(classes=["term-filter"]), letters, classes=["term-list"])
-        for first, group in groupby(found, letter):
-            name = "0-9" if first == NUMBERS else first
-            to = nodes.reference("", name, internal=True, refid=f"terms-{first.lower()}")
-            letters += [to, nodes.Text(" ")]
-            head = nodes.rubric(name, name, ids=[f"terms-{first.lower()}"], classes=["term-letter"])
-            head["heading-level"] = head["level"] = 2
-            set_source_info(self, head)
-            box += [head, nodes.bullet_list("", *map(self._entry, group), classes=["terms"])]
-        set_source_info(self, letters)
+        for first, group in groupby(found, lambda term: letter(term.name)):
+            box += [heading(first), nodes.bullet_list("", *map(self._entry, group), classes=["terms"])]
+        for node in (letters, *box.findall(nodes.rubric)):
+            set_source_info(self, node)
         return [box]
 
     def _entry(self, term: Term) -> nodes.list_item:

@@ -9,8 +9,10 @@ import re
 from pathlib import Path
 
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
@@ -62,9 +64,32 @@ def name_toggles(app: Sphinx, pagename: str, templatename: str, context: dict, d
         )
 
 
+def closing(words: str) -> str:
+    """Return what the bar of an open fold says, by what it says when closed.
+
+    >>> closing("Show a solution"), closing("Show one step (it gives three answers away)"), closing("Checks")
+    ('Hide the solution', 'Hide one step', 'Checks')
+    """
+    words = re.sub(r"^(Show .*?) \(.*\)$", r"\1", words)
+    return re.sub(r"^Show (an? )?", lambda found: "Hide the " if found[1] else "Hide ", words)
+
+
+class NamesOfFolds(SphinxPostTransform):
+    """Let an open fold say what it hides: where a cell has words of its own, MyST-NB keeps those for all code."""
+
+    default_priority = 200  # the folds are made at 199
+    formats = ("html",)
+
+    def run(self, **_: object) -> None:
+        """Name each by the words that show it."""
+        for fold in self.document.findall(HideCodeCellNode):
+            fold["prompt_hide"] = closing(fold["prompt_show"])
+
+
 def setup(app: Sphinx) -> dict[str, object]:
     """Register the templates and the list of sources."""
     app.add_node(nodes.citation, html=(visit_citation, depart_citation), override=True)
+    app.add_post_transform(NamesOfFolds)
     app.connect("config-inited", add_templates)
     app.connect("html-page-context", add_to_context)
     app.connect("html-page-context", name_toggles, priority=900)
