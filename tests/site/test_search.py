@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from companion.book.site import lean_styles
 from tests.site.accessibility import axe_faults
 from tests.site.browser import tab_to
 
@@ -93,7 +94,7 @@ def test_the_search_weighs_little(site: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_nothing_of_sphinxs_search_is_left(site: Path, pages: list[str]) -> None:
-    for name in ("searchindex.js", "_static/searchtools.js", "_static/language_data.js", "_static/sphinx_highlight.js"):
+    for name in ("searchindex.js", *(f"_static/{name}" for name in lean_styles.UNUSED)):
         assert not (site / name).exists(), name
     for name in pages:
         assert "searchindex.js" not in (site / name).read_text("utf8"), name

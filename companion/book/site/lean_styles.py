@@ -26,7 +26,7 @@ SHEETS = (
     "mystnb.*.css",
     "copybutton.css",
 )
-UNUSED = ("scripts/fontawesome.js", "searchtools.js", "language_data.js", "sphinx_highlight.js")
+UNUSED = ("scripts/fontawesome.js", "searchtools.js", "language_data.js", "sphinx_highlight.js", "doctools.js")
 """Which no page loads: ``templates/layout.html`` takes them out. ``book.css`` draws icons, ``search.js`` searches."""
 _TABS = re.compile(r"\s*<script[^>]*/design-tabs\.js[^>]*></script>")
 _CLASSES, _WORD = re.compile(r'\sclass="([^"]*)"'), re.compile(r"[A-Za-z_][\w-]*")
