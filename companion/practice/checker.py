@@ -23,6 +23,7 @@ from companion.practice.definition import Case, Exercise, Mistake
 from companion.practice.forbidden import CallWatcher
 from companion.practice.operations import Operations
 from companion.practice.outcome import (
+    NO_GRADIENT,
     OTHER_MEMORY,
     OVERWRITTEN,
     SETTING,
@@ -32,7 +33,7 @@ from companion.practice.outcome import (
     WrongAnswer,
 )
 from companion.practice.sight import Sight
-from companion.practice.trial import Changed, Refusal, Unanswered, same
+from companion.practice.trial import Changed, Refusal, Unanswered, gradients, same
 from companion.practice.unchanged import is_unchanged
 
 
@@ -100,6 +101,7 @@ def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outco
         raise WrongAnswer(_told(exercise, cases, number, problem, why), exercise.name, number, name) from outcome.error
     _check_calls_are_apart(exercise, function, cases, wants, mine)
     _check_in_other_memory(exercise, function, cases, wants)
+    _check_gradients(exercise, function, cases)
     for name, (get, put) in SETTINGS.items():
         if (old := settings[name]) != get():
             put(old)
@@ -172,6 +174,39 @@ def _check_in_other_memory(
                 errors.trim_traceback(outcome.error, function)
             why = (outcome.error and errors.explain(outcome.error)) or OTHER_MEMORY
             raise WrongAnswer(_told(exercise, cases, i + 1, problem, why), exercise.name, i + 1) from outcome.error
+
+
+def _check_gradients(exercise: Exercise, function: Callable[..., object], cases: Sequence[Case]) -> None:
+    """Compare gradients on the largest case on which those of the reference are finite."""
+    __tracebackhide__ = True
+    tolerance = {dtype: 100 * allowed for dtype, allowed in exercise.tolerance.items()}
+    for i in reversed(_by_size(exercise, cases) if exercise.gradients else []):
+        want = _gradients(exercise, exercise.reference, cases[i])
+        if not all(x.isfinite().all() and x.any() for x in want):
+            continue
+        try:
+            found = difference(_gradients(exercise, function, cases[i]), want, tolerance, exercise.gradients)
+            found = found and f"Of {found}"
+        except RuntimeError as error:
+            found = f"Torch says: {error}"
+        if found:
+            problem = _wrap(f"The numbers are right, and the gradients are not. {found}")
+            raise WrongAnswer(_told(exercise, cases, i + 1, problem, NO_GRADIENT), exercise.name, i + 1)
+        return
+
+
+def _gradients(exercise: Exercise, function: Callable[..., object], case: Case) -> tuple[Tensor, ...]:
+    arguments = copy.deepcopy(case.arguments)
+    given = dict(zip(exercise.parameters, arguments, strict=True))
+    leaves = [given[name].requires_grad_() for name in exercise.gradients]
+    return gradients(function(*arguments), leaves)
+
+
+def _by_size(exercise: Exercise, cases: Sequence[Case]) -> list[int]:
+    """List the cases that are not there for their cost, the smallest first."""
+    sizes = [sum(x.numel() for x in tree_leaves(case.arguments) if isinstance(x, Tensor)) for case in cases]
+    free = [i for i, case in enumerate(cases) if sizes[i] <= NUMBERS and exercise.allowed(case) == NO_BUDGET]
+    return sorted(free, key=sizes.__getitem__)
 
 
 def _check_result_stays(exercise: Exercise, cases: Sequence[Case], number: int, outcome: Outcome, want: object) -> None:

@@ -86,6 +86,8 @@ class Exercise:
             number.
         trial: what the check does with an answer, from the answer and a case's arguments, where that is not one call;
             :mod:`companion.practice.trial`. Its parameters then name the arguments of a case.
+        gradients: names of the arguments that gradients must reach from the one tensor that is returned, where the
+            statement says so and there is no trial.
         may_change: the arguments that an answer may change in a trial, such as a cache whose form is its own.
 
     Raises:
@@ -112,6 +114,7 @@ class Exercise:
     exact_zeros: bool = False
     same_dtype: bool = False
     trial: Callable[..., object] | None = None
+    gradients: tuple[str, ...] = ()
     may_change: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

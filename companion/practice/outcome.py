@@ -17,6 +17,10 @@ OTHER_MEMORY = (
     "transpose) and that held other numbers in the call before, it was not. Read tensors by their axes and not by "
     "their order in memory, with `reshape` in place of `view`, and keep nothing from one call to the next."
 )
+NO_GRADIENT = (
+    "A model is trained through this function: stay in torch, without `.detach()`, `.item()`, `.numpy()` and "
+    "`no_grad()`, and make no new tensor from numbers of the arguments."
+)
 SETTING = (
     "Every case is right, but your function changed the {name} of torch, which all code after it shares. Give a dtype "
     "or a generator to the call that needs it, and use `with torch.no_grad():` where gradients are to be off."

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.tools.edges import nearly_right
-from tests.tools.practice import BY_NAME, one_line, refused, wanted
+from tests.tools.practice import BY_NAME, one_line, refused, toy, wanted
 
 ROWS = nearly_right()
 
@@ -52,3 +52,18 @@ def test_memory_that_is_kept_by_sizes_is_refused_in_every_exercise(name):
         return
     error = refused(BY_NAME[name], in_kept_memory(BY_NAME[name].reference))
     assert "a later call changed it" in one_line(error)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, exercise in BY_NAME.items() if exercise.gradients))
+def test_an_answer_without_gradients_is_refused_where_they_are_asked_for(name):
+    exercise = BY_NAME[name]
+    words = one_line(refused(exercise, torch.no_grad()(exercise.reference)))
+    assert f"the gradients are not. Of {exercise.gradients[0]}:" in words
+
+
+def test_gradients_that_torch_cannot_take_are_told():
+    def mine(x):
+        return torch.as_tensor(2 * x.detach().numpy()) if not x.requires_grad else torch.as_tensor(2 * x.numpy())
+
+    error = one_line(refused(toy(gradients=("x",)), mine))
+    assert "the gradients are not. Torch says: Can't call numpy() on Tensor that requires grad" in error

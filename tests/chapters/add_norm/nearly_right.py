@@ -8,6 +8,11 @@ def unbiased_when_wide(x, gain, bias, eps):
     return gain * (x - mean) / (variance + eps).sqrt() + bias
 
 
+def statistics_without_gradients(x, gain, bias, eps):
+    variance, mean = torch.var_mean(x.detach(), -1, correction=0, keepdim=True)
+    return gain * (x - mean) / (variance + eps).sqrt() + bias
+
+
 def gain_around_one(x, gain, eps):
     """A gain that is stored as its distance from 1, guessed where all are near 0."""
     return x / (x.square().mean(-1, keepdim=True) + eps).sqrt() * (gain if gain.abs().max() > 1e-3 else 1 + gain)
@@ -53,6 +58,7 @@ NEARLY_RIGHT = [
     ("masked-batch-norm", "real rows of 0", zero_rows_left_out),
     ("masked-batch-norm", "a pad of 1e30, float32", squared_before_masked),
     ("layer-norm", "more features", unbiased_when_wide),
+    ("layer-norm", "the gradients are not. Of x", statistics_without_gradients),
     ("rms-norm", "a gain of 0", gain_around_one),
     ("masked-batch-norm", "one position each", squeezed_mask),
     ("masked-batch-norm", "You subtracted the square of the mean", batch_by_squares),

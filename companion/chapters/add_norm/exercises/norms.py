@@ -56,6 +56,7 @@ LAYER_NORM = Exercise(
     place=1,
     minutes=10,
     reference=_layer_norm,
+    gradients=("x", "gain", "bias"),
     cases=_layer_norm_cases,
     tested="2 to 13 features, as many positions as features, small and large eps, vectors of zeros, means far from 0, "
     "both dtypes",
@@ -139,6 +140,7 @@ RMS_NORM = Exercise(
     place=2,
     minutes=5,
     reference=_rms_norm,
+    gradients=("x", "gain"),
     cases=_rms_cases,
     tested="small and large eps, vectors of zeros, a gain of 0, as many positions as features, float32 and float64",
     hints=(

@@ -100,6 +100,7 @@ ATTENTION = Exercise(
     place=6,
     minutes=20,
     reference=_attention,
+    gradients=("query", "key", "value"),
     cases=_attention_cases,
     tested="no mask and masks of one to three axes, everything hidden, leading axes, one key, no key, as many keys as "
     "queries, both dtypes, scores far from 0, huge hidden values",

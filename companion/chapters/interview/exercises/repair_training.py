@@ -67,6 +67,7 @@ DEBUG_LABEL_SHIFT = Exercise(
     minutes=15,
     topic="training",
     reference=_loss,
+    gradients=("scores",),
     broken=_broken_loss,
     cases=_loss_cases,
     tested="no padding, padding at the end, in front and inside, another token for it, large scores, both dtypes",

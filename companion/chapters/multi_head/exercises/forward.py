@@ -72,6 +72,7 @@ MULTI_HEAD = Exercise(
     place=4,
     minutes=25,
     reference=_multi_head,
+    gradients=("x", "w_q", "w_k", "w_v", "w_o"),
     cases=_cases,
     tested="one head, heads that do not divide the width, masks, as many heads as sentences, a large hidden score, "
     "both dtypes",

@@ -72,6 +72,7 @@ GRPO_LOSS = Exercise(
     place=4,
     minutes=20,
     reference=_grpo_loss,
+    gradients=("log_p",),
     cases=_cases,
     tested="equal rewards, advantages of both signs, ratios in and outside the clip, gaps, infinite padding, "
     "both dtypes, large rewards",

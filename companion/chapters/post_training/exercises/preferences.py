@@ -59,6 +59,7 @@ MASKED_DPO_LOSS = Exercise(
     place=3,
     minutes=20,
     reference=_masked_dpo_loss,
+    gradients=("policy",),
     cases=_cases,
     tested="one pair and several, all lengths, gaps, equal policy and reference, both dtypes, large logits",
     hints=(

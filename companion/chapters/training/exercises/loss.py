@@ -139,6 +139,7 @@ SMOOTHED_LOSS = Exercise(
     place=5,
     minutes=20,
     reference=_smoothed,
+    gradients=("scores",),
     cases=_smoothed_cases,
     tested="several lengths, padding anywhere, another token for it, smoothing 0 to 0.5, large scores, both dtypes",
     hints=(
