@@ -282,6 +282,11 @@ def test_items_come_one_at_a_time_in_the_order_of_the_book_unless_another_way_is
             following.click()
         return found
 
+    words = "(e) => e.innerText + JSON.parse(getComputedStyle(e, '::after').content)"
+    assert [one.evaluate(words) for one in page.locator(".prev-next-subtitle").all()] == [
+        "Previous page",
+        "Next page",
+    ], "no second pair of buttons says Previous and Next"
     order = list(items)
     assert first(12) == order[:12]
     page.reload()
