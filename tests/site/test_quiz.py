@@ -282,6 +282,11 @@ def test_items_come_one_at_a_time_in_the_order_of_the_book_unless_another_way_is
             following.click()
         return found
 
+    words = "(e) => e.innerText + JSON.parse(getComputedStyle(e, '::after').content)"
+    assert [one.evaluate(words) for one in page.locator(".prev-next-subtitle").all()] == [
+        "Previous page",
+        "Next page",
+    ], "no second pair of buttons says Previous and Next"
     order = list(items)
     assert first(12) == order[:12]
     page.reload()
@@ -295,6 +300,9 @@ def test_items_come_one_at_a_time_in_the_order_of_the_book_unless_another_way_is
     assert first(12) != order[:12]
     page.goto(f"{page.url.partition('#')[0]}#{order[5]}")
     assert page.locator(f"#{order[5]}").is_visible(), "a link to an item shows it"
+    page.goto(f"{page.url.partition('#')[0]}#quiz-topic-training")
+    assert page.input_value("#quiz-topic") == "training"
+    assert items[first(1)[0]].topic == "training"
     page.reload()
     page.goto(page.url.partition("#")[0])
     assert page.input_value("#quiz-view") == "shuffled", "and changes nothing that was chosen"
@@ -563,8 +571,15 @@ def test_only_what_is_not_right_yet(visit, items):
 
 def test_an_address_of_an_item_shows_it(visit, items, server):
     last = list(items)[-1]
-    page = visit(address=f"{server}/{NAME}#{last}")
-    assert page.evaluate("id => document.getElementById(id).getBoundingClientRect().top < innerHeight", last)
+    page = visit(address=f"{server}/{NAME}#{last}", view="")
+    for view in ("one", "list"):
+        assert page.input_value("#quiz-view") == view
+        assert page.locator(f"#{last}").is_visible()
+        assert page.evaluate("id => document.getElementById(id).getBoundingClientRect().top < innerHeight", last), view
+        page.select_option("#quiz-view", "list")
+        page.goto(f"{server}/404.html")  # a page that is loaded anew would be scrolled as it was
+        page.goto(f"{server}/{NAME}#{last}")
+        page.wait_for_selector(".quiz-desk[data-ready]")
 
 
 # ---- The exam

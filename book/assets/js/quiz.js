@@ -28,8 +28,8 @@
   ]);
   const VIEW = "quiz-view"; // the section of the store with the way to show them that was chosen last
   const view = select("view", "Show", [
-    ["one", "one at a time, in the order of the book"],
-    ["shuffled", "one at a time, shuffled"],
+    ["one", "one at a time"],
+    ["shuffled", "shuffled"],
     ["list", "as a list"],
   ]);
   view.addEventListener("change", () => store.write(VIEW, { state: view.value }));
@@ -185,10 +185,12 @@
   function follow() {
     const named = [...sections, ...items.map((item) => item.element)].find(({ id }) => `#${id}` === location.hash);
     if (!named || modes.hidden) return;
-    topic.value = level.value = which.value = "";
-    view.value = "list";
+    const place = sections.indexOf(named);
+    topic.value = place < 0 || view.value === "list" ? "" : topics[place][0];
+    level.value = which.value = "";
     choose("practise");
-    named.scrollIntoView();
+    if (view.value !== "list") turn(Math.max(0, shown.map(({ element }) => element).indexOf(named)), false);
+    (named.hidden ? paper : named).scrollIntoView();
   }
   root.dataset.ready = "";
 })();

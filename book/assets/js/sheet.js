@@ -27,6 +27,6 @@
     answers.forEach(covered ? cover : uncover);
   });
   coverAll.setAttribute("aria-pressed", "false");
-  const paper = dom.button("sheet-paper", "Print or save as PDF", () => print());
+  const paper = dom.button("sheet-paper", "Print", () => print());
   dom.one(".sheet-tools").append(paper, " ", coverAll);
 })();
