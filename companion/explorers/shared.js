@@ -376,6 +376,15 @@ function matrix({ name, corner = null, point = null, columns = true, rowHeads = 
   };
 }
 
+// What the hatched cells of a matrix are, below it.
+const hatch_key = (words) =>
+  h(
+    "p",
+    { class: "ex-note ex-hatchkey" },
+    h("span", { class: "ex-hatch ex-hidden", "aria-hidden": "true" }),
+    `hatched: ${words}`,
+  );
+
 // Tone and strength of a signed number, full at `most`.
 const signed = (x, most) => ({ tone: x < 0 ? "minus" : "plus", amount: most > 0 ? Math.abs(x) / most : 0 });
 const largest = (table) => Math.max(...table.flat().map(Math.abs), 1e-9);

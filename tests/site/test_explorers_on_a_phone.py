@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from companion.explorers import SoftmaxExplorer
+from companion.explorers import CostCalculator, MaskExplorer, SoftmaxExplorer
 from tests.site.browser import TOOLS
 
 pytestmark = pytest.mark.browser
@@ -119,3 +119,54 @@ def test_a_result_far_below_and_a_control_that_moves_are_found(alone: Callable[.
         }, true)"""
     )
     assert any("moves by 40 pixels" in fault for fault in root.evaluate(look)[1])
+
+
+def test_all_results_of_the_calculator_stay_in_view_while_a_control_is_moved(
+    phone: object, server: str, settle: Callable[[object], None]
+) -> None:
+    phone.goto(f"{server}/book/complexity/what-a-model-costs.html")
+    settle(phone)
+    root = phone.locator(f".light-widget[data-widget^={CostCalculator.__name__}]")
+    for control in root.locator("input").all():
+        control.evaluate("one => one.scrollIntoView({ block: 'center' })")
+        for block in ("center", "nearest"):
+            control.evaluate("(one, block) => one.scrollIntoView({ block })", block)
+            results = root.locator(".ex-matrix").bounding_box()
+            assert results["y"] >= BAR
+            assert results["y"] + results["height"] <= PHONE["viewport"]["height"]
+            box = control.bounding_box()
+            free = results["y"] + results["height"] <= box["y"] or box["y"] + box["height"] <= results["y"]
+            assert free, "no control lies under them"
+    root.locator("input").last.focus()
+    for _ in range(7):
+        phone.keyboard.press("Shift+Tab")
+        box = phone.locator(":focus").bounding_box()
+        results = root.locator(".ex-matrix").bounding_box()
+        assert results["y"] + results["height"] <= box["y"], "what has the focus is seen"
+
+
+CONTRASTS = """(root) => {
+  const cell = root.querySelector(".ex-cell.ex-hidden");
+  const light = (colour) => {
+    const linear = (v) => (v > 10.31 ? ((v / 255 + 0.055) / 1.055) ** 2.4 : v / 3294.6);
+    const [r, g, b] = colour.match(/[0-9.]+/g).map(linear);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const ratio = (one, other) => Math.max(light(one) / light(other), light(other) / light(one));
+  const { color, backgroundImage } = getComputedStyle(cell);
+  const hatch = backgroundImage.match(/rgb\\([^)]*\\)/g).at(-1);
+  const { backgroundColor } = getComputedStyle(root.querySelector(".explorer"));
+  return [ratio(color, hatch), ratio(hatch, backgroundColor)];
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_cell_that_a_mask_hides_can_be_read_and_told_from_the_others(alone: Callable[..., tuple], theme: str) -> None:
+    tab, root, _ = alone(MaskExplorer())
+    tab.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+    number, hatch = root.evaluate(CONTRASTS)
+    assert number >= 4.5, "WCAG 1.4.3, on the lines themselves"
+    assert hatch >= 3, "WCAG 1.4.11"
+    key = root.query_selector(".ex-hatchkey")
+    assert key.inner_text() == "hatched: hidden by the mask"
+    assert key.query_selector(".ex-hidden").is_visible()

@@ -37,7 +37,7 @@ OFFERED = {
     "batch": BATCHES,
 }
 BRIEF = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
-BINARY = {name: 1024**power for power, name in enumerate(("B", "KiB", "MiB", "GiB", "TiB", "PiB"))}
+BYTES = {name: 1000**power for power, name in enumerate(("B", "kB", "MB", "GB", "TB", "PB"))}
 TEXTS = "root => [...root.querySelectorAll('[data-matrix=\"costs\"] .ex-cell')].map(cell => cell.textContent)"
 WAY = """root => [...root.querySelectorAll('.ex-ways line')].map(n =>
   ["x1", "y1", "x2", "y2"].map(name => Number(n.getAttribute(name))))"""
@@ -63,7 +63,7 @@ def check_calculator(root, values):
                     assert text == {"intensity": f"{want:.2f}", "share": f"{want:.1f}%"}[name], where
                     continue
                 digits, _, unit = text.partition(" ")
-                assert number(digits) * (BRIEF | BINARY)[unit] == pytest.approx(want, rel=6e-3), (where, text)
+                assert number(digits) * (BRIEF | BYTES)[unit] == pytest.approx(want, rel=6e-3), (where, text)
                 if name == "pairs":
                     share = number(re.search(r"([\d.]+)% of the pass", words)[1])
                     assert share == pytest.approx(100 * want / wanted["prefill"], abs=0.051), where

@@ -338,6 +338,7 @@ function open_glass(view, glass) {
       counted("head", glass.config.n_heads),
     ),
     h("div", { class: "ex-flow ex-mapflow" }, map.box, side),
+    hatch_key("hidden by the causal mask"),
     view.readout,
     controls(toggle(view, { name: "scores", label: "how the scores become weights" })),
     steps.box,

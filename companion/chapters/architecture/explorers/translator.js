@@ -72,6 +72,7 @@ function render({ model, el }) {
 
   function draw() {
     const { given, place, layer, head, weights, queries, keys } = now();
+    hatched.hidden = place !== "decoder";
     note.textContent = {
       encoder: "rows and columns: source words",
       decoder: "rows: words being written, columns: words read so far",
@@ -106,6 +107,7 @@ function render({ model, el }) {
     explain();
   }
 
+  const hatched = hatch_key("hidden by the causal mask");
   const counted = (name, n) =>
     n > 1 ? menu(view, { name, label: name, options: range(n).map((k) => [k, `${name} ${k}`]) }) : null;
   view.watch("sentence", () => {
@@ -123,6 +125,7 @@ function render({ model, el }) {
       counted("head", model.get("n_heads")),
     ),
     h("div", { class: "ex-flow ex-mapflow" }, map.box, side),
+    hatched,
     note,
   );
   draw();

@@ -102,6 +102,7 @@ function render({ model, el }) {
       slider(view, { name: "output", label: "output", min: 0, max: count - 1, text: (k) => String(k + 1) }),
     ),
     h("div", { class: "ex-flow ex-mapflow" }, panels.source.box, panels.target.box),
+    hatch_key("the output does not depend on this token"),
   );
   draw();
   return view.done;

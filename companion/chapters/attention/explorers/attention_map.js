@@ -60,10 +60,13 @@ function render({ model, el }) {
     view.say(h("span", { class: "ex-digits" }, cell), general + which);
   }
 
+  const hatched = hatch_key("hidden by the mask");
+
   function draw() {
     const { example, head, weights } = now();
     const wide = example.keys.length > 8;
     map.table.classList.toggle("ex-dense", wide);
+    hatched.hidden = example.mask === null;
     map.fill({
       title: example.heads.length > 1 ? `${example.title}, ${example.heads[head]}` : example.title,
       label: "attention weights, one row per query, one column per key",
@@ -112,6 +115,7 @@ function render({ model, el }) {
       headBox,
     ),
     h("div", { class: "ex-flow ex-mapflow" }, map.box, side),
+    hatched,
   );
   draw();
   return view.done;

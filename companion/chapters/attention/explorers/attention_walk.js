@@ -268,6 +268,7 @@ function render({ model, el }) {
     ),
     lead,
     h("div", { class: "ex-flow" }, before, h("span", { class: "ex-arrow", "aria-hidden": "true" }, "→"), after),
+    offered.length > 1 ? hatch_key("hidden by the mask") : null,
   );
   draw();
   return view.done;

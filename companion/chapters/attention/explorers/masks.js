@@ -126,7 +126,7 @@ function render({ model, el }) {
     for (const name of ["size", "length"]) optional[name].querySelector("input").max = state.tk;
     view.root.dataset.refused = state.refused ? "yes" : "no";
     refusal.hidden = !state.refused;
-    flow.hidden = state.refused;
+    flow.hidden = hatched.hidden = state.refused;
     listing.hidden = state.refused;
     meaning.hidden = state.refused;
     optional.convention.hidden = state.refused;
@@ -168,6 +168,7 @@ function render({ model, el }) {
     explain();
   }
 
+  const hatched = hatch_key("hidden by the mask");
   optional.size = slider(view, { name: "size", label: "window size", min: 1, max: 6 });
   optional.length = slider(view, { name: "length", label: "keys that are not padding", min: 0, max: 6 });
   optional.convention = choice(view, {
@@ -200,6 +201,7 @@ function render({ model, el }) {
       optional.length,
     ),
     flow,
+    hatched,
     refusal,
     optional.convention,
     meaning,

@@ -14,7 +14,7 @@ function render({ model, el }) {
     return `${Number((x / base ** power).toPrecision(3))} ${names[power]}`.trim();
   };
   const brief = (x) => scaled(Number(x), 1000, ["", "k", "M", "G", "T", "P", "E"]);
-  const binary = (x) => scaled(Number(x), 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
+  const bytes = (x) => scaled(Number(x), 1000, ["B", "kB", "MB", "GB", "TB", "PB"]);
 
   // Whole numbers of any length: the largest counts here lie beyond what a float holds exactly.
   function costs() {
@@ -79,19 +79,25 @@ function render({ model, el }) {
         `2 × ${batch} × (${layers} × ${layer} + ${vocab} × ${d}) + 4 × ${batch} × ${t + 1n} × ${d} × ${layers}`,
         "",
       ],
-      ["weights", weights, binary, `${parameters} × ${size}`, ""],
-      ["training with Adam, float32", 16n * parameters, binary, `16 × ${parameters}`, "without activations"],
+      ["weights", weights, bytes, `${parameters} × ${size}`, ""],
+      [
+        "training with Adam, 16 B/parameter",
+        16n * parameters,
+        bytes,
+        `16 × ${parameters}`,
+        "weights, gradients and Adam's two moments, in float32 or in mixed precision; without activations",
+      ],
       [
         "attention weights of a layer",
         batch * heads * t * t * size,
-        binary,
+        bytes,
         `${batch} × ${heads} × ${t} × ${t} × ${size}`,
         "sequences × heads × queries × keys × bytes, if they are written out",
       ],
       [
         "KV cache",
         cache,
-        binary,
+        bytes,
         `2 × ${layers} × ${kv} × ${batch} × ${t} × ${size}`,
         `keys and values × layers × width of the key-value heads × sequences × tokens × bytes: ${
           cache > weights ? "more" : "not more"
@@ -141,7 +147,7 @@ function render({ model, el }) {
     );
     most.percent = 100;
     table.fill({
-      title: "forward passes; 1 multiply and 1 add are 2 FLOPs",
+      title: "1 multiply and 1 add are 2 FLOPs; 1 GB is 10⁹ bytes",
       label: "costs of the model",
       rows: rows.map(([name]) => name),
       data: rows.map(([name, value, write], i) => [
@@ -174,20 +180,25 @@ function render({ model, el }) {
   }
   const sharing = size("group", "KV heads", kvHeads);
   view.watch("d_model n_layers head_width group vocab t batch dtype gated", draw);
+  // The table comes first, and on a phone it stays while the controls below it are moved.
   view.show(
-    controls(
-      size("d_model", math("width d_model").childNodes),
-      size("n_layers", "layers"),
-      size("head_width", "width of a head"),
-      sharing,
-      size("vocab", "vocabulary"),
-      size("t", "tokens"),
-      size("batch", "batch size"),
-      choice(view, { name: "dtype", label: "each number", options: lists.dtype.map((x) => [x, x]) }),
-      toggle(view, { name: "gated", label: "gated network (SwiGLU)" }),
+    h(
+      "div",
+      { class: "ex-costs" },
+      table.box,
+      controls(
+        size("d_model", math("width d_model").childNodes),
+        size("n_layers", "layers"),
+        size("head_width", "width of a head"),
+        sharing,
+        size("vocab", "vocabulary"),
+        size("t", "tokens"),
+        size("batch", "batch size"),
+        choice(view, { name: "dtype", label: "each number", options: lists.dtype.map((x) => [x, x]) }),
+        toggle(view, { name: "gated", label: "gated network (SwiGLU)" }),
+      ),
     ),
     lead,
-    table.box,
   );
   draw();
   return view.done;
