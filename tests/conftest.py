@@ -95,4 +95,4 @@ def mistakes_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try each named mistake of the book once in all, where every check would try it on every case."""
     from tests.tools import practice  # not above, for the same reason
 
-    monkeypatch.setattr(practice.checker, "_run", practice.run_once)
+    monkeypatch.setattr(practice.running, "run_case", practice.run_once)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from companion.practice import checker, exercises
+from companion.practice import exercises, running
 from companion.practice.checker import Outcome, WrongAnswer, check
 from companion.practice.definition import Case, Exercise, Mistake
 
@@ -56,13 +56,13 @@ def outcomes(name: str, function: Callable) -> list[Outcome]:
     return [outcome(name, function, place) for place in range(len(BY_NAME[name].cases()))]
 
 
-RUN = checker._run
+RUN = running.run_case
 
 
-def run_once(exercise: Exercise, function: Callable, case: Case) -> Outcome:
-    """Stand in for the checker's way to run a function: a named mistake of the book is run once on each case."""
-    if exercise is not BY_NAME.get(exercise.name) or function not in _known(exercise.name):
-        return RUN(exercise, function, case)
+def run_once(exercise: Exercise, function: Callable, case: Case, arguments: tuple | None = None) -> Outcome:
+    """Stand in for the way to run a function: a named mistake of the book is run once on each case."""
+    if arguments or exercise is not BY_NAME.get(exercise.name) or function not in _known(exercise.name):
+        return RUN(exercise, function, case, arguments)
     place = next(i for i, other in enumerate(exercise.cases()) if other is case)
     return outcome(exercise.name, function, place)
 
