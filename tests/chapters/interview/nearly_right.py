@@ -13,7 +13,8 @@ from companion.chapters.interview.exercises.task_attention_2_masks import _causa
 from companion.chapters.interview.exercises.task_attention_3_cache import _cached
 from companion.chapters.interview.exercises.task_attention_4_groups import _grouped
 from companion.chapters.interview.exercises.task_gpt_2_loss import _loss
-from companion.chapters.interview.exercises.task_lora_1_layer import _layer
+from companion.chapters.interview.exercises.task_lora_1_layer import _Adapter, _layer
+from companion.chapters.interview.exercises.task_lora_2_model import _add
 
 
 def cut(x, n_heads):
@@ -190,7 +191,23 @@ def steps_with_a_floor(w, x, y, real, rate, max_norm):
     return w
 
 
+class ActsInTrainingOnly(_Adapter):
+    """A change that is left out when the model is evaluated."""
+
+    def forward(self, x):
+        return super().forward(x) if self.training else self.base(x)
+
+
+def adapted_for_evaluation(model, *settings):
+    found = _add(model, *settings)
+    model.eval()
+    return found
+
+
 NEARLY_RIGHT = [
+    ("lora-layer", "In evaluation mode, after `module.eval()`", ActsInTrainingOnly),
+    ("lora-layer", "switched modules to evaluation mode", lambda *settings: _Adapter(*settings).eval()),
+    ("lora-model", "switched modules to evaluation mode", adapted_for_evaluation),
     ("grow-masks", "a real token of zeros", layer_without_zero_tokens),
     ("grow-cache", "a real token of zeros", cache_without_zero_tokens),
     ("grow-groups", "a real token of zeros", groups_without_zero_tokens),

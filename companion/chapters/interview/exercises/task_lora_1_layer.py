@@ -67,6 +67,12 @@ def _see_that_it_is_drawn(module: nn.Module, again: object, like: Tensor) -> Non
         raise Refusal("A second layer of yours has the same `a`. It is drawn anew for each layer.")
 
 
+def see_that_it_trains(model: nn.Module) -> None:
+    """Refuse a model of which a part was switched to evaluation mode."""
+    if not all(module.training for module in model.modules()):
+        raise Refusal("Your function switched modules to evaluation mode, and dropout would be off in training.")
+
+
 def _layer_trial(
     answer: Answer, x: Tensor, weight: Tensor, bias: Tensor | None, a: Tensor, b: Tensor, alpha: float
 ) -> tuple[Tensor, ...]:
@@ -89,6 +95,9 @@ def _layer_trial(
     leaf = x.clone().requires_grad_()
     output = tensor(module(leaf), *shape)
     found = gradients(output, (leaf, module.a, module.b))
+    see_that_it_trains(module)
+    if (tensor(module.eval()(x), *shape) - output).abs().max() > 1e-4 * output.abs().max():
+        raise Refusal("In evaluation mode, after `module.eval()`, your module gives another output than in training.")
     return (
         torch.tensor(float(module.scale)),
         torch.tensor(sorted(p.numel() for p in trained.values())),

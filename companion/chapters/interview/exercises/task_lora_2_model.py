@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 import torch
 from torch import Tensor, nn
 
-from companion.chapters.interview.exercises.task_lora_1_layer import _fill, _layer, _linear
+from companion.chapters.interview.exercises.task_lora_1_layer import _fill, _layer, _linear, see_that_it_trains
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
 from companion.practice.trial import Refusal, tensor
@@ -120,6 +120,7 @@ def _add_trial(
     found = answer(model, set(names), rank, alpha)
     if not isinstance(found, list | tuple) or not all(isinstance(name, str) for name in found):
         raise Refusal(f"Your function returned a {type(found).__name__}; a list of names is expected.")
+    see_that_it_trains(model)
     start = tensor(model(tokens), *before.shape)
     trained = ", ".join(sorted(name for name, p in model.named_parameters() if p.requires_grad)) or "nothing"
     same = (start - before).abs().max() <= 1e-6 * before.abs().max()
