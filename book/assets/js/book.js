@@ -86,8 +86,7 @@
     if (above < 0 || above > list.clientHeight - 40) list.scrollTop += above - list.clientHeight / 3;
   });
 
-  // On a phone the theme's drawers lie over the page: an entry leads to what they cover, so they close. They open at the
-  // entry of the page, or of its section, that one is at.
+  // A phone's drawers open at the entry that one is at, and close when one is chosen, since they cover the page.
   for (const drawer of /** @type {NodeListOf<HTMLDialogElement>} */ (
     document.querySelectorAll("dialog[id$='-sidebar-modal']")
   )) {
