@@ -44,9 +44,8 @@
   addEventListener("hashchange", unfold);
   unfold();
 
-  // A box that scrolls sideways must be reachable by keyboard, and one that does not must not be a tab stop.
-  // The theme looks at code and tables only, and not again when a fold opens. First read all, then write: each
-  // reading after a writing would lay the page out again.
+  // A box that scrolls sideways is a tab stop, any other is none. The theme looks at code and tables only. First read
+  // all, then write: a reading after a writing would lay the page out again.
   const BOXES = ".bd-article :is(pre, .output, figure, .pst-scrollable-table-container, mjx-container[display='true'])";
   const goes_on = (box) => box.scrollWidth - box.clientWidth - box.scrollLeft > 2;
   const begun = (box) => box.scrollLeft > 2;
@@ -75,7 +74,7 @@
     });
   };
 
-  // The theme leaves the list of pages where it was scrolled last, which may hide the page that one is on.
+  // The theme may leave the list of pages where it hides the page that one is on.
   addEventListener("load", () => {
     const list = document.querySelector("div.bd-sidebar-primary");
     if (!list) return;
@@ -86,8 +85,7 @@
     if (above < 0 || above > list.clientHeight - 40) list.scrollTop += above - list.clientHeight / 3;
   });
 
-  // On a phone the theme's drawers lie over the page: an entry leads to what they cover, so they close. They open at the
-  // entry of the page, or of its section, that one is at.
+  // A phone's drawers open at the entry that one is at, and close when one is chosen, since they cover the page.
   for (const drawer of /** @type {NodeListOf<HTMLDialogElement>} */ (
     document.querySelectorAll("dialog[id$='-sidebar-modal']")
   )) {
@@ -99,7 +97,6 @@
     new MutationObserver(() => requestAnimationFrame(show)).observe(drawer, { attributeFilter: ["open"] });
   }
 
-  // A folded cell is announced by its own words ("Show a solution"), not by the same label on every page.
   for (const summary of document.querySelectorAll("details.hide > summary")) summary.removeAttribute("aria-label");
 
   // Buttons that carry only a drawing get their title as a name that stays when the tooltip takes the title away.
@@ -134,8 +131,7 @@
     event.preventDefault();
   });
 
-  // The theme's button goes round light, dark and the system's choice, which looks like one of the others: a click that
-  // shows nothing new, or what the system would choose anyway, goes on to the next.
+  // The theme's button goes round light, dark and the system's choice: a click that shows nothing new goes on.
   const page = document.documentElement;
   let before = page.dataset.theme;
   addEventListener("click", ({ target }) => {

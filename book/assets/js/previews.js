@@ -1,6 +1,5 @@
-/* Previews: what a link leads to, beside it, on hover, focus and tap. A citation has its entry as its title; the others
-   are in a script of the page, which is loaded when the first of them is wanted. Escape closes a preview. Its last line
-   opens what it shows, by mouse and finger; a keyboard has Enter on the link itself, so that line is no stop of the tab key. */
+/* Previews of links, on hover, focus and tap. A citation is in its title, the others in a script of the page. The last
+   line opens what is shown; a keyboard has Enter on the link, so it is no stop of the tab key. */
 (() => {
   "use strict";
 
@@ -40,18 +39,16 @@
 
   const isCitation = (link) => link.pathname.endsWith("references.html") && (link.title || link.dataset.title);
 
-  /** What a link leads to: the words of a citation, or what the page's script says. */
   async function content(link) {
     if (isCitation(link)) {
       link.dataset.title ??= link.title;
-      link.removeAttribute("title"); // else the browser shows it a second time
+      link.removeAttribute("title");
       return document.createTextNode(link.dataset.title);
     }
     const html = (await previews())[link.getAttribute("href")];
     return html ? document.createRange().createContextualFragment(html) : null;
   }
 
-  /** The last line of a preview, which leads to what it shows. */
   function opener(link) {
     const name = NAMES[WANTED.exec(link.hash)?.[1] ?? ""] ?? "references";
     const line = document.createElement("a");
@@ -60,7 +57,7 @@
     return line;
   }
 
-  /** Show the preview of a link, at the point from which it was asked for, and tell whether it has one. */
+  /** Show the preview of a link at a point, and tell whether it has one. */
   async function show(link, point) {
     clearTimeout(timer);
     if (open === link) return true;
@@ -78,7 +75,7 @@
     return true;
   }
 
-  /** Below the link where there is room, else above; within the window. Of a link in two lines, the line that is pointed at. */
+  /** Below the line that is pointed at where there is room, else above. */
   function place(link, { x, y } = { x: -1, y: -1 }) {
     const lines = [...link.getClientRects()];
     const isAt = ({ left, right, top, bottom }) => left <= x && x <= right && top <= y && y <= bottom;
@@ -114,11 +111,11 @@
   document.addEventListener("focusin", (event) => {
     const link = linkOf(event.target);
     if (link?.matches(":focus-visible")) show(link);
-    else if (!link && !box.contains(/** @type {Node} */ (event.target))) hide(); // a press on its line comes before the click
+    else if (!link && !box.contains(/** @type {Node} */ (event.target))) hide();
   });
   document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
   document.addEventListener("scroll", () => open && document.activeElement !== open && hide(), { passive: true });
-  // A finger: the first tap shows what the link leads to, the second follows it. A question is followed at once.
+  // A first tap shows, the second follows. A question is followed at once.
   document.addEventListener("click", async (event) => {
     const link = linkOf(event.target);
     const touched = /** @type {PointerEvent} */ (event).pointerType === "touch";

@@ -1,9 +1,7 @@
-/* Where a reader is: how far each page has been read, kept in the store. A bar along the upper edge shows it of this page,
- * a tick in lists of pages of the others, and the front page leads to where one stopped, there or in what one practises.
+/* How far each page has been read: a bar on this page, ticks in lists, and the front page's way back.
  *
- * The section "reading" holds, by the name of a page, {at, share, title, anchor, section, words, next, nextTitle}: the
- * largest share that was read, the heading that was last on the screen, the first words of the paragraph below it that one
- * was at, and the page behind this one. A page that one only looked at is not kept.
+ * The store holds, by the name of a page, {at, share, title, anchor, section, words, next, nextTitle}: the largest share,
+ * the last heading, the beginning of the paragraph that one was at, and the page behind. A page only looked at is not kept.
  */
 (() => {
   "use strict";

@@ -260,8 +260,7 @@ MASKED_BATCH_NORM = Exercise(
                 "(x - mean).where(real, 0.0).square().sum(dim=over, keepdim=True) / n",
                 "(x.where(real, 0.0).square().sum(dim=over, keepdim=True) / n - mean.square()).clamp(min=0)",
             ),
-            "You subtracted the square of the mean from the mean of the squares. Far from 0 both are large and nearly "
-            "equal, and their difference keeps few digits. Subtract the mean first and square then.",
+            DIFFERENCE_OF_SQUARES.diagnosis,
             also=(_by_squares_of_selected,),
         ),
         Mistake(
@@ -286,10 +285,7 @@ MASKED_BATCH_NORM = Exercise(
         ),
         Mistake(
             "unbiased",
-            Edit(
-                ".square().sum(dim=over, keepdim=True) / n\n",
-                ".square().sum(dim=over, keepdim=True) / (n - 1)\n",
-            ),
+            Edit(".square().sum(dim=over, keepdim=True) / n\n", ".square().sum(dim=over, keepdim=True) / (n - 1)\n"),
             "Your variance divides by one less than the number of tokens. The normalisation divides by their number; "
             "only the running average of `nn.BatchNorm1d` keeps the other.",
         ),
