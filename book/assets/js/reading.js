@@ -118,7 +118,9 @@
 
   function page() {
     // Questions, exercises, a quiz or a list are looked up and not read through: the place is on a page of a chapter.
-    const chapters = [...kept()].filter(([page]) => !/^book\/interview\/|\/(questions(-.+)?|exercises|claims)$/.test(page));
+    const chapters = [...kept()].filter(
+      ([page]) => !/^book\/interview\/|\/(questions(-.+)?|exercises|claims)$/.test(page),
+    );
     const [last] = chapters.sort(([, one], [, other]) => (one.at < other.at ? 1 : -1));
     if (!last) return null;
     const [page, entry] = last;
