@@ -89,7 +89,7 @@ class CostCalculator(Explorer):
 
         Returns:
             By the names in ``QUANTITIES``: parameters; FLOPs of a pass over ``t`` tokens and of its pairs, their share
-            in %, FLOPs of one more token; bytes of the weights, of training with Adam in float32, of one layer's
+            in %, FLOPs of one more token; bytes of the weights, of training with Adam (16 a parameter), of one layer's
             attention weights, of the cache; and FLOPs a byte of that token, which reads the weights and the cache.
         """
         config = self.config

@@ -81,7 +81,7 @@ function render({ model, el }) {
       ],
       ["weights", weights, bytes, `${parameters} × ${size}`, ""],
       [
-        "training with Adam, 16 B/parameter",
+        "Adam training, 16 B/parameter",
         16n * parameters,
         bytes,
         `16 × ${parameters}`,
