@@ -44,7 +44,18 @@ def check_calls_are_apart(
     wants: Sequence[object],
     mine: Sequence[Outcome],
 ) -> None:
-    """Run the first case once more, after all others, and see that no call changed what an earlier one returned."""
+    """Run the first case once more, after all others, and see that no call changed what an earlier one returned.
+
+    Args:
+        exercise: what is asked.
+        function: the answer.
+        cases: all cases.
+        wants: the right result of each.
+        mine: what the answer did on each.
+
+    Raises:
+        WrongAnswer: the answer depends on earlier calls, or writes into an earlier result.
+    """
     __tracebackhide__ = True
     if running.problem(exercise, running.run_case(exercise, function, cases[0]), wants[0]) is not None:
         raise WrongAnswer(told(exercise, cases, 1, wrap(WRONG_AGAIN)), exercise.name, 1)
@@ -55,7 +66,17 @@ def check_calls_are_apart(
 def check_in_other_memory(
     exercise: Exercise, function: Callable[..., object], cases: Sequence[Case], wants: Sequence[object]
 ) -> None:
-    """Run two large cases with tensors that are not contiguous, and that held other numbers in the call before."""
+    """Run two large cases with tensors that are not contiguous, and that held other numbers in the call before.
+
+    Args:
+        exercise: what is asked.
+        function: the answer.
+        cases: all cases.
+        wants: the right result of each.
+
+    Raises:
+        WrongAnswer: the answer differs there.
+    """
     __tracebackhide__ = True
     for i in by_size(exercise, cases)[-2:]:
         arguments = call_in_other_memory(exercise, function, cases, i)
@@ -72,7 +93,16 @@ def check_in_other_memory(
 
 
 def check_gradients(exercise: Exercise, function: Callable[..., object], cases: Sequence[Case]) -> None:
-    """Compare gradients on the largest case on which those of the reference are finite."""
+    """Compare gradients on the largest case on which those of the reference are finite.
+
+    Args:
+        exercise: what is asked.
+        function: the answer.
+        cases: all cases.
+
+    Raises:
+        WrongAnswer: the exercise asks for gradients, and they differ or do not reach the arguments.
+    """
     __tracebackhide__ = True
     tolerance = {dtype: 100 * allowed for dtype, allowed in exercise.tolerance.items()}
     for i in reversed(by_size(exercise, cases) if exercise.gradients else []):
@@ -98,21 +128,49 @@ def _gradients(exercise: Exercise, function: Callable[..., object], case: Case) 
 
 
 def by_size(exercise: Exercise, cases: Sequence[Case]) -> list[int]:
-    """List the cases that are not there for their cost, the smallest first."""
+    """List the cases that are not there for their cost, the smallest first.
+
+    Args:
+        exercise: what is asked.
+        cases: all cases.
+
+    Returns:
+        Their places in the list.
+    """
     sizes = [sum(x.numel() for x in tree_leaves(case.arguments) if isinstance(x, Tensor)) for case in cases]
     free = [i for i, case in enumerate(cases) if sizes[i] <= NUMBERS and exercise.allowed(case) == NO_BUDGET]
     return sorted(free, key=sizes.__getitem__)
 
 
 def check_result_stays(exercise: Exercise, cases: Sequence[Case], number: int, outcome: Outcome, want: object) -> None:
-    """See that a result that was right is still so, after the function was called with something else."""
+    """See that a result that was right is still so, after the function was called with something else.
+
+    Args:
+        exercise: what is asked.
+        cases: all cases.
+        number: of the case, from 1.
+        outcome: what the answer did on it.
+        want: the right result.
+
+    Raises:
+        WrongAnswer: a later call wrote into the result.
+    """
     __tracebackhide__ = True
     if running.problem(exercise, outcome, want) is not None:
         raise WrongAnswer(told(exercise, cases, number, wrap(OVERWRITTEN)), exercise.name, number)
 
 
 def check_settings(exercise: Exercise, cases: Sequence[Case], before: dict[str, object]) -> None:
-    """See that the settings that all code of torch shares are as before, and put them back."""
+    """See that the settings that all code of torch shares are as before, and put them back.
+
+    Args:
+        exercise: what is asked.
+        cases: all cases.
+        before: the settings before the answer ran.
+
+    Raises:
+        WrongAnswer: one of them is another.
+    """
     __tracebackhide__ = True
     for name, (get, put) in SETTINGS.items():
         if (old := before[name]) != get():

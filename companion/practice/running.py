@@ -19,7 +19,17 @@ from companion.practice.trial import Changed, Refusal, Unanswered, same
 def run_case(
     exercise: Exercise, function: Callable[..., object], case: Case, arguments: tuple[object, ...] | None = None
 ) -> Outcome:
-    """Call an answer with copies of a case's arguments, or with these arguments of the same content."""
+    """Call an answer on one case.
+
+    Args:
+        exercise: what is asked.
+        function: the answer.
+        case: the case.
+        arguments: others of the same content; without them it is given copies of the case's own.
+
+    Returns:
+        The value or the error, what it cost, and what it did that it may not.
+    """
     arguments = copy.deepcopy(case.arguments) if arguments is None else arguments
     allowed, meter, watcher = exercise.allowed(case), CostMeter(), CallWatcher(exercise.forbidden)
     limited, sight = allowed != NO_BUDGET, Sight(arguments)
@@ -49,7 +59,16 @@ def run_case(
 
 
 def problem(exercise: Exercise, outcome: Outcome, want: object) -> str | None:
-    """Say what is wrong with an outcome, or ``None``."""
+    """Say what is wrong with an outcome.
+
+    Args:
+        exercise: what is asked.
+        outcome: of one case.
+        want: the right result.
+
+    Returns:
+        A sentence, or ``None`` where nothing is wrong.
+    """
     if outcome.error is not None:
         return f"Your code raised {type(outcome.error).__name__}: {outcome.error}"
     if outcome.refusal is not None:
@@ -67,7 +86,14 @@ def problem(exercise: Exercise, outcome: Outcome, want: object) -> str | None:
 
 
 def is_stub(outcome: Outcome) -> bool:
-    """Tell whether an answer was not written yet."""
+    """Tell whether an answer was not written yet.
+
+    Args:
+        outcome: of its first case.
+
+    Returns:
+        Whether it returned nothing, an ellipsis, or raised ``NotImplementedError`` by name.
+    """
     if isinstance(outcome.error, NotImplementedError):  # torch raises it too, for a dtype that an operation lacks
         return errors.is_raised_by_name(outcome.error)
     returned = outcome.error is None and outcome.refusal is None
@@ -75,7 +101,15 @@ def is_stub(outcome: Outcome) -> bool:
 
 
 def forgotten_return(outcome: Outcome, function: Callable[..., object]) -> str:
-    """Tell a function that computes and returns nothing from a bare stub."""
+    """Tell a function that computes and returns nothing from a bare stub.
+
+    Args:
+        outcome: of its first case.
+        function: the answer.
+
+    Returns:
+        A sentence; empty for a stub.
+    """
     code = getattr(function, "__code__", None)
     if outcome.error or outcome.value is Ellipsis or code is None or not code.co_names:
         return ""
@@ -83,7 +117,18 @@ def forgotten_return(outcome: Outcome, function: Callable[..., object]) -> str:
 
 
 def told(exercise: Exercise, cases: Sequence[Case], number: int, problem: str, why: str | None = None) -> str:
-    """Put a refusal together: the exercise, the case, what is wrong, why, and where to go on."""
+    """Put a refusal together: the exercise, the case, what is wrong, why, and where to go on.
+
+    Args:
+        exercise: what is asked.
+        cases: all of its cases.
+        number: of the case that failed, from 1.
+        problem: what is wrong, in lines of at most 88 characters.
+        why: what explains it, if that is known.
+
+    Returns:
+        Lines of text.
+    """
     lines = [
         f"{exercise.title}: not right yet.",
         wrap(f"Case {number} of {len(cases)}: {exercise.describe(cases[number - 1])}."),

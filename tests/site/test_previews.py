@@ -119,7 +119,7 @@ LINES = {
 def test_the_last_line_of_a_preview_opens_what_it_shows(page: object, server: str, to: str) -> None:
     place, name = LINES[to]
     page.goto(f"{server}/{place}")
-    link = page.locator(f".bd-article a.reference.internal[href*='{to}']").first
+    link = page.locator(f".bd-article a.reference[href*='{to}']").first
     target = link.evaluate("link => link.href")
     link.scroll_into_view_if_needed()
     link.hover()

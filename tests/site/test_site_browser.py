@@ -371,7 +371,7 @@ def test_pages_of_the_second_edition_have_few_screens(visits: dict, site: Path) 
 def test_a_page_grows_by_its_code_and_not_by_its_answers(
     page: object, server: str, settle: Callable[[object], None]
 ) -> None:
-    page.goto(f"{server}/book/interview/quiz.html")
+    page.goto(f"{server}/book/glossary.html")
     settle(page)
     long = page.evaluate(HEIGHT)
     assert long > rules.MOST["screens"] * WIDTHS[1440]  # so that such a page would be found

@@ -68,7 +68,14 @@ def _see_that_it_is_drawn(module: nn.Module, again: object, like: Tensor) -> Non
 
 
 def see_that_it_trains(model: nn.Module) -> None:
-    """Refuse a model of which a part was switched to evaluation mode."""
+    """Refuse a model of which a part was switched to evaluation mode.
+
+    Args:
+        model: what the answer returned or changed.
+
+    Raises:
+        Refusal: a module of it is not in training mode.
+    """
     if not all(module.training for module in model.modules()):
         raise Refusal("Your function switched modules to evaluation mode, and dropout would be off in training.")
 
