@@ -13,6 +13,7 @@ index to their bounds.
 
 import ast
 import base64
+import contextlib
 import copy
 import io
 import itertools
@@ -42,6 +43,7 @@ from companion.book.plot_output import differences as plot_differences
 from companion.book.stable import WIDGET_STATE, WIDGET_VIEW
 from companion.measure import load, one_thread
 from scripts import time_layers
+from tests.tools import warm_kernels
 
 MOST_DIFFERENCE = 2.0  # of 255, mean over a picture: another processor rounds an edge's shade otherwise, no more
 NAME = "the notebook is what its source gives"
@@ -56,6 +58,7 @@ OF_A_PLOT = {
     r"fill:#(?:fefefe|010101)": "fill:#010101",
 }
 SET_ON = "cpu-intel-xeon-processor"  # the computer of the measurements on which the bounds of a run were set
+IMPORTS = pytest.StashKey[float]()  # seconds that a kernel did not spend on imports, being a copy
 # Seconds for the user, for the system, and the peak of memory; of a kernel, then of its children.
 USAGE = "[tuple(__import__('resource').getrusage(whose))[:3] for whose in (0, -1)]"
 BOOK = Path(os.environ.get("FRESH_RUN_BOOK", notebooks.ROOT / "book"))  # another one for the tests of this plugin
@@ -317,7 +320,9 @@ class FreshNotebook(pytest.Item):
             fresh = self.recorder.executed(BOOK / f"{page}.md", stored)
         found = notebook_problems(stored, fresh)
         found = [f"{page}.ipynb is not what a run gives: `make notebooks NAME={page}`.", *found] if found else []
-        found += run_problems(page, self.recorder.ended - self.recorder.began, *usage(self.parent.kernel))
+        imports, (processor, megabytes) = self.config.stash[IMPORTS], usage(self.parent.kernel)
+        clock = self.recorder.ended - self.recorder.began
+        found += run_problems(page, clock + imports, processor + imports, megabytes)
         if found:
             raise AssertionError("\n".join(found))
 
@@ -328,6 +333,13 @@ class FreshNotebook(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         """Name the page in reports."""
         return self.path, 0, f"{toc.page(self.path)}: {NAME}"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start kernels as copies of one process, which spares each notebook the import of torch."""
+    stack = contextlib.ExitStack()
+    config.add_cleanup(stack.close)
+    config.stash[IMPORTS] = stack.enter_context(warm_kernels.started())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
