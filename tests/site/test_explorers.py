@@ -429,6 +429,13 @@ def test_worked_equations_are_right_as_shown_for_very_high_and_very_low_scores(t
     compare(name, root, values)
 
 
+def test_a_walk_without_padding_offers_no_mask_of_it(tab, bench, settle):
+    table = [[1.0, 0.0], [0.0, 1.0]]
+    tab.goto(bench(AttentionWalk(["a", "b"], table, table, table, length=2)))
+    ((name, root, values),) = figures(tab, settle)
+    compare(name, root, values)
+
+
 @pytest.mark.parametrize("width", [1000, 360])
 def test_labels_of_nearly_equal_values_do_not_overlap(tab, bench, settle, width):
     tokens = ["apple", "bread", "cheese", "dates", "strawberries"]

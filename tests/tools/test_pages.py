@@ -184,6 +184,11 @@ def test_captions_count_and_code_that_is_hidden_takes_no_time(root):
     assert Page("a/b", "word " * 1000, (), 90, 0).minutes == 5 + 3
 
 
+def test_pictures_and_displayed_formulas_take_half_a_minute_each():
+    text = "word " * 1000 + "\n\n$$\na = b\n$$ (eq-a)\n\nword $x$\n\n$$\nc\n$$\n"
+    assert Page("a/b", text, (), 0, 2).minutes == 5 + 2
+
+
 def test_pictures_of_all_kinds_count(root):
     data = ["image/png", "image/svg+xml", "application/vnd.jupyter.widget-view+json", "text/plain"]
     text = "```{figure} a.svg\nA figure\n```\n"
@@ -220,7 +225,7 @@ def page(name="attention/masks", text=CORE, code=(), lines=0, pictures=1):
     [
         (page(text=CORE + "word " * (2501 - page().words)), "2501 words, at most 2500"),
         (page(code=["x"] * 31), "31 cells, at most 30"),
-        (page(lines=600), "20 minutes, at most 18"),
+        (page(lines=600), "21 minutes, at most 18"),
         (page(code=["inspect.getsource(f)"]), "it prints source by inspect.getsource: show plain code, and"),
         (page("attention/exercises", code=["print(getsource(f))"]), "it prints source by inspect.getsource"),
         (page("attention/questions", "# Q", code=["x = 1"], lines=1), "its cells stand open: fold the evidence"),

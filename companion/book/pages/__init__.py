@@ -19,8 +19,9 @@ READ = ("index", "core", "deeper")
 """The kinds that are read; the others are worked through."""
 _MANY = ("deeper", "questions")
 """The kinds that tell several pages of a chapter apart by a word behind the kind: ``questions-serving``."""
-WORDS_A_MINUTE = 200  # Brysbaert (2019) gives 238 for English non-fiction; formulas take time as well
+WORDS_A_MINUTE = 200  # Brysbaert (2019) gives 238 for English non-fiction; formulas within a line take time as well
 LINES_A_MINUTE = 30  # of code, our assumption
+FIGURES_A_MINUTE = 2  # pictures, plots, explorers and displayed formulas, our assumption
 _APART = "interview"  # a chapter of its own kind, for practice
 _PICTURE = re.compile(r'class="fig-pair"')  # of companion.pictures
 _PICTURE_TYPES = ("image/png", "image/svg+xml", "application/vnd.jupyter.widget-view+json")
@@ -77,8 +78,9 @@ class Page:
 
     @property
     def minutes(self) -> int:
-        """An estimate of the time to read it, text and code."""
-        return max(1, round(self.words / WORDS_A_MINUTE + self.lines / LINES_A_MINUTE))
+        """An estimate of the time to read it once: text, code, figures and displayed formulas."""
+        figures = self.pictures + len(_DISPLAY.findall(self.text))
+        return max(1, round(self.words / WORDS_A_MINUTE + self.lines / LINES_A_MINUTE + figures / FIGURES_A_MINUTE))
 
 
 def kind(page: str) -> str:

@@ -22,6 +22,7 @@ BESIDE = {
     "claims": "a verdict on each statement, and its evidence",
 }
 """What the pages are that are worked through."""
+_LONGER = "to read; trying the figures and working the examples takes longer"
 PATH = ("index", "core")
 """The kinds of pages that a reader of a chapter does not leave out."""
 
@@ -46,7 +47,8 @@ class ChapterPages(SphinxDirective):
         lines = [f"1. {_link(page)}, {page.minutes} min" for page in core]
         if core:
             path = [page for page in found if page.kind in PATH]
-            lines += ["", f"With this page, the path takes about {sum(page.minutes for page in path)} minutes.", ""]
+            sum_of_path = sum(page.minutes for page in path)
+            lines += ["", f"With this page, the path takes about {sum_of_path} minutes {_LONGER}.", ""]
         if deeper:
             lines += ["To go deeper; no later page needs these:", ""]
             lines += [f"- {_link(page)}, {page.minutes} min" for page in deeper]
@@ -72,7 +74,7 @@ class Chapters(SphinxDirective):
             minutes = sum(page.minutes for page in core)
             total += minutes
             lines.append(f"1. {_link(core[0])}, {minutes} min")
-        lines += ["", f"All core pages together take about {round(total / 60)} hours."]
+        lines += ["", f"All core pages together take about {round(total / 60)} hours {_LONGER}."]
         return [element("div", "chapters", *parse(self, lines))]
 
 

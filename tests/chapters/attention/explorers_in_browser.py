@@ -20,6 +20,10 @@ def check_walk(root, values):
     built = {"none": None, "padding": padding}
     if t_q <= t_k:
         built |= {"causal": masks.causal(t_q, t_k), "both": masks.and_masks(masks.causal(t_q, t_k), padding)}
+    if values["length"] == t_k:  # where no key is padding, its masks are not offered
+        built = {name: mask for name, mask in built.items() if name in ("none", "causal")}
+    offered = root.evaluate("root => [...root.querySelectorAll('[data-trait=mask]')].map((one) => one.value)")
+    assert set(offered) == set(built)
     stops, wanted = [], []
     for (name, mask), scaled in itertools.product(built.items(), (True, False)):
         scale = 1 / math.sqrt(q.shape[1]) if scaled else 1.0
@@ -108,6 +112,9 @@ def check_softmax(root, values):
         torch.testing.assert_close(tensor([number(t) for t in got["weights"]]), p, rtol=0, atol=5.1e-4)
         assert number(got["average"]) == pytest.approx((p @ held).item(), abs=5.1e-3)
         assert ("changes no weight" in got["words"]) == (shift != 0)
+        spread = {-1: "lie further apart", 0: "", 1: "lie closer together"}[(exponent > 0) - (exponent < 0)]
+        assert spread in got["words"]
+        assert ("Divided by" in got["words"]) == (exponent != 0)
 
 
 MAP = """(root) => {

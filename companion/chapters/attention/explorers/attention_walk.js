@@ -259,7 +259,11 @@ function render({ model, el }) {
   }
 
   view.watch("stage mask scaled", draw);
-  const offered = MASKS.filter(([value]) => steps.masks[value]);
+  // Where no key counts as padding, its masks change nothing, and are not offered.
+  const padded = (value) => value === "padding" || value === "both";
+  const offered = MASKS.filter(
+    ([value]) => steps.masks[value] && (length < keys.length || !padded(value) || value === model.get("mask")),
+  );
   view.show(
     stepper,
     controls(

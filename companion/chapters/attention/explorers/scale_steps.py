@@ -67,12 +67,13 @@ def _sentences(found: list[dict[str, float]]) -> list[str]:
 
     return [
         f"One query meets {N_KEYS} keys; their entries are random, with variance 1, and d_k = 1. Each dot is a score, "
-        f"so far a single product. The spread of the scores, their standard deviation, is {shown(sd[0])}. Other "
-        "queries spread more or less; this one was chosen near the average.",
+        f"so far a single product. The spread of the scores, their standard deviation, is {shown(sd[0])}; this query "
+        "was chosen near the average. The lowest row shows how much each weight w changes with its own score: "
+        "w (1 − w).",
         "At d_k = 4 each score is the sum of 4 products, which cancel only in part. The spread grows to "
         f"{shown(sd[1])}, near {root(1)}, and the largest weight (orange) from {_share(top[0])} to {_share(top[1])}.",
-        f"At d_k = 16 the spread is {shown(sd[2])}, near {root(2)}. The lowest row shows how much each weight w still "
-        f"changes with its own score: w (1 − w), {_share(total[2])} in total, {_share(total[0])} in step 1.",
+        f"At d_k = 16 the spread is {shown(sd[2])}, near {root(2)}. The weights change less with their scores: "
+        f"{_share(total[2])} in total, {_share(total[0])} in step 1.",
         f"At d_k = 64, the width of a head in 2017, the spread is {shown(sd[3])}, near {root(3)}. One key has "
         f"{_share(top[3])} of the weight, and the derivatives add up to {_share(total[3])}.",
         f"At d_k = 256 the spread is {shown(sd[4])}, near {root(4)}. One key has {_share(top[4])} of the weight, and "
@@ -82,6 +83,7 @@ def _sentences(found: list[dict[str, float]]) -> list[str]:
         f"Back to d_k = 4, with the scores divided by {root(6)}. The spread is {shown(sd[6])} and the largest weight "
         f"{_share(top[6])}: after the division, the draw and not the width decides how sharp the weights are.",
         f"Why not divide by d_k itself? At d_k = 256 the spread would be {shown(sd[7])} and every weight between "
-        f"{_share(found[7]['least'])} and {_share(top[7])}. The derivatives add up to {_share(total[7])}, more "
-        "than in any step before, but the output is nearly a plain average, whatever the query asks for.",
+        f"{_share(found[7]['least'])} and {_share(top[7])}: the output is nearly a plain average, whatever the query "
+        f"asks for. The derivatives add up to {_share(total[7])}, but when the query moves, a score moves only "
+        f"1/{PLAN[7][1] // PLAN[5][1]} as far as with the root.",
     ]

@@ -2,7 +2,7 @@
 
 const WIDE = 340; // units of every drawing: about one a pixel
 const SCALINGS = [
-  ["none", "no scaling", "no scaling"],
+  ["none", "no scale", "no scale"],
   ["sqrt", "1/√d_k", "scaled by 1/√d_k"],
   ["linear", "1/d_k", "scaled by 1/d_k"],
 ];
@@ -11,7 +11,7 @@ const MEASURES = [
   ["top", "largest weight"],
   ["entropy", "entropy (0: one key has all; 4.16: all 64 equal)"],
   ["slope", "slope of the softmax (size of its derivatives)"],
-  ["gradient", "gradient ‖∂output/∂query‖"],
+  ["gradient", "gradient of the output by the query (length)"],
 ];
 // The largest score and weight that the drawings of one query can show: the smallest step that holds them all.
 const REACHES = [0.1, 0.3, 1, 3, 10, 30, 100, 300];
@@ -131,11 +131,11 @@ function render({ model, el }) {
   const cx = (w) => 42 + (w / (widths.length - 1)) * (WIDE - 56);
   const axis = h("g");
   const whiskers = widths.map(() => h("line", { class: "ex-whisker" }));
-  const lines = SCALINGS.map((_, s) => h("polyline", { class: `ex-line ex-line${s}` }));
+  const lines = SCALINGS.map((_, s) => h("polyline", { class: `ex-line ex-scale${s}` }));
   const points = SCALINGS.map((_, s) =>
     widths.map((__, w) =>
       h("circle", {
-        class: `ex-point ex-line${s}`,
+        class: `ex-point ex-scale${s}`,
         r: 3.5,
         cx: cx(w),
         role: "img",
@@ -159,7 +159,7 @@ function render({ model, el }) {
     "p",
     { class: "ex-legend" },
     SCALINGS.map(([, words], s) =>
-      h("span", null, h("span", { class: `ex-swatch ex-line${s}`, "aria-hidden": "true" }), math(words)),
+      h("span", null, h("span", { class: `ex-swatch ex-scale${s}`, "aria-hidden": "true" }), math(words)),
     ),
   );
 
@@ -259,7 +259,7 @@ function render({ model, el }) {
       h(
         "div",
         { role: "row", class: "ex-tablehead" },
-        ["measure", "this query", "median", "one in ten is below"].map((words) => cell(words, "columnheader")),
+        ["measure", "this query", "median of 2048", "a tenth is below"].map((words) => cell(words, "columnheader")),
       ),
       ...MEASURES.map(([name, words]) => {
         const [low, middle] = spread(s, w, name);

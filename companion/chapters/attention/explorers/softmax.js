@@ -119,10 +119,10 @@ function render({ model, el }) {
   };
 
   function speak() {
-    const { scores, weights } = now();
+    const { weights } = now();
     const top = weights.indexOf(Math.max(...weights));
-    const near = scores.map(Math.abs).indexOf(Math.min(...scores.map(Math.abs)));
     const shift = model.get("shift");
+    const temperature = model.get("temperature");
     const mean = sum(weights.map((w, i) => w * values[i]));
     const point =
       at === null
@@ -137,17 +137,17 @@ function render({ model, el }) {
           ];
     const lookup =
       weights[top] > 0.995
-        ? `Almost a hard lookup: ${tokens[top]} has weight ${num(weights[top], 3)} and the average is ${num(mean)}. `
-        : `${tokens[top]} has the largest weight, ${num(weights[top], 3)}, and the average is ${num(mean)}. `;
+        ? `Almost a hard lookup: the weight on ${tokens[top]} is ${num(weights[top], 3)}, and the average is ${num(mean)}. `
+        : `The largest weight, ${num(weights[top], 3)}, is on ${tokens[top]}; the average is ${num(mean)}. `;
+    const divided =
+      Math.abs(temperature - 1) < 0.005
+        ? ""
+        : `Divided by ${num(temperature, 2)}, the scores lie ${temperature < 1 ? "further apart" : "closer together"}. `;
     const constant =
       Math.abs(shift) < 0.05
-        ? "Add a constant to every score: no weight moves. "
-        : `The constant ${num(shift, 1)} is in every score and cancels: it changes no weight. `;
-    const zero =
-      Math.abs(scores[near]) < 0.05
-        ? `${tokens[near]} scores 0 and still has weight ${num(weights[near], 3)}: only differences between scores matter.`
-        : "Only differences between scores matter.";
-    view.say(...point, lookup, constant, zero);
+        ? ""
+        : `The constant ${num(shift, 1)} is in every score and cancels: it changes no weight.`;
+    view.say(...point, lookup, divided, constant);
   }
 
   function draw() {

@@ -24,21 +24,21 @@ def from_rnn_to_transformer(wide: bool) -> Canvas:
         "steps": (
             ("1990", "recurrent network", "reads any length"),
             ("1997, 2000", "LSTM with gates", "keeps it for longer"),
-            ("2014", "with attention", "looks back at all words"),
-            ("2017", "Transformer", "trains without waiting"),
+            ("2014", "RNN + attention", "looks back at all words"),
+            ("2017", "Transformer", "all words at once"),
         ),
     }
     c = Canvas("from-rnn-to-transformer", wide, 128 if wide else 352, labels["title"], labels["desc"])
     w, h = (152, 48) if wide else (160, 48)
     for index, (year, name, gain) in enumerate(labels["steps"]):
-        x, y = (8 + 184 * index, 40) if wide else (92, 32 + 88 * index)
+        x, y = (8 + 184 * index, 40) if wide else (64, 32 + 88 * index)
         last = index == len(labels["steps"]) - 1
         if wide:
             c.text(x + w / 2, y - 20, year, TITLE, strong=True)
             c.text(x + w / 2, y + h + 20, gain, SMALL, tone="muted")
         else:
             c.text(x - 8, y + h / 2, year.replace(", ", "\n"), LABEL, "end", strong=True)
-            c.text(x + w + 8, y + h / 2, gain, SMALL, "start", "muted", wrap=9)
+            c.text(x + w + 8, y + h / 2, gain, SMALL, "start", "muted", wrap=13)
         box = c.box(x, y, w, h, name, tone="attention" if last else "ink", bold=last)
         if not last:
             c.arrow(*(((box.right), (x + 182, y + h / 2)) if wide else ((box.bottom), (x + w / 2, y + 86))))
@@ -92,9 +92,10 @@ def unrolled_rnn(wide: bool, kept: float = KEPT, inputs: Sequence[Number] = INPU
         box = c.box(here, y + 88, 72, 40, written)
         c.box(here, y + 176, 72, 32, str(value))
         c.arrow((here + 36, y + 176), (here + 36, y + 130))
+        c.text(here + 44, y + 154, "+", LABEL, "start")
         if index < len(inputs) - 1:
             c.arrow(box.right, (here + step - 2, y + 108), tone="attention", width=BOLD)
-            c.text((here + 72 + here + step) / 2, y + 90, labels["factor"], SMALL, tone="attention")
+            c.text((here + 72 + here + step) / 2, y + 76, labels["factor"], SMALL, tone="attention")
     return c
 
 
