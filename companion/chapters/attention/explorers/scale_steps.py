@@ -66,7 +66,7 @@ def _sentences(found: list[dict[str, float]]) -> list[str]:
         return f"√{PLAN[k][0]} = {math.isqrt(PLAN[k][0])}"
 
     return [
-        f"One query meets {N_KEYS} keys; their entries are random, with variance 1, and d_k = 1. Each dot is a score, "
+        f"One query meets {N_KEYS} keys; their entries are random, with mean 0 and variance 1, and d_k = 1. Each dot is a score, "
         f"so far a single product. The spread of the scores, their standard deviation, is {shown(sd[0])}; this query "
         "was chosen near the average. The lowest row shows how much each weight w changes with its own score: "
         "w (1 − w).",
