@@ -66,8 +66,8 @@ def _sentences(found: list[dict[str, float]]) -> list[str]:
         return f"√{PLAN[k][0]} = {math.isqrt(PLAN[k][0])}"
 
     return [
-        f"One query meets {N_KEYS} keys; their entries are random, with mean 0 and variance 1, and d_k = 1. Each dot is a score, "
-        f"so far a single product. The spread of the scores, their standard deviation, is {shown(sd[0])}; this query "
+        f"One query meets {N_KEYS} keys; their entries are random, with mean 0 and variance 1, and d_k = 1. Each dot "
+        f"is a score, so far a single product. The spread of the scores, their standard deviation, is {shown(sd[0])}; this query "
         "was chosen near the average. The lowest row shows how much each weight w changes with its own score: "
         "w (1 − w).",
         "At d_k = 4 each score is the sum of 4 products, which cancel only in part. The spread grows to "
