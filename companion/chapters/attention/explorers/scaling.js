@@ -7,11 +7,11 @@ const SCALINGS = [
   ["linear", "1/d_k", "scaled by 1/d_k"],
 ];
 const MEASURES = [
-  ["sd", "spread of the scores (sd)"],
+  ["sd", "spread of the scores"],
   ["top", "largest weight"],
-  ["entropy", "entropy (0: one key has all; 4.16: all 64 equal)"],
-  ["slope", "slope of the softmax (size of its derivatives)"],
-  ["gradient", "gradient of the output by the query (length)"],
+  ["entropy", "entropy (0: one key has all)"],
+  ["slope", "derivatives of the softmax"],
+  ["gradient", "gradient at the query"],
 ];
 // The largest score and weight that the drawings of one query can show: the smallest step that holds them all.
 const REACHES = [0.1, 0.3, 1, 3, 10, 30, 100, 300];
@@ -31,18 +31,11 @@ function measures(dots, scale, gradient) {
   const scores = dots.map((x) => x * scale);
   const p = softmax(scores);
   const mean = sum(scores) / scores.length;
-  // The norm of diag(p) - p pT without a difference of numbers near 1: 1 - first is the sum of the rest.
-  const [first, ...rest] = [...p].sort((a, b) => b - a);
-  const squares = sum(rest.map((w) => w * w));
-  const diagonal = (first * sum(rest)) ** 2 + sum(rest.map((w) => (w * (1 - w)) ** 2));
-  const others = 2 * first * first * squares + squares * squares - sum(rest.map((w) => w ** 4));
   return {
     scores,
     weights: p,
     sd: Math.sqrt(sum(scores.map((s) => (s - mean) ** 2)) / scores.length),
     top: Math.max(...p),
-    entropy: -sum(p.map((w) => (w > 0 ? w * Math.log(w) : 0))),
-    slope: Math.sqrt(Math.max(0, diagonal + others)),
     gradient,
   };
 }
@@ -204,8 +197,8 @@ function render({ model, el }) {
     const [low, middle] = spread(s, w, "gradient");
     const general =
       `d_k = ${widths[w]}, ${named(s)}: the scores have a standard deviation of ${num(m.sd, 1)}, the largest weight is ` +
-      `${num(m.top, 2)}, the entropy ${num(m.entropy, 2)} of ${num(Math.log(nKeys), 2)} nats. Over many queries the median gradient ` +
-      `is ${tiny(middle)}; one query in ten has less than ${tiny(low)}.`;
+      `${num(m.top, 2)}. Over many queries the median gradient is ${tiny(middle)}; one query in ten has less than ` +
+      `${tiny(low)}.`;
     let detail = "";
     if (touched && touched[0] === "bar") {
       const k = order[touched[1]];
@@ -261,7 +254,7 @@ function render({ model, el }) {
         { role: "row", class: "ex-tablehead" },
         ["measure", "this query", "median of 2048", "a tenth is below"].map((words) => cell(words, "columnheader")),
       ),
-      ...MEASURES.map(([name, words]) => {
+      ...MEASURES.filter(([name]) => name in m).map(([name, words]) => {
         const [low, middle] = spread(s, w, name);
         const row = h(
           "div",
