@@ -20,9 +20,9 @@ def flash_tiles(wide: bool, blocks: int = BLOCKS) -> Canvas:
         "title": "One tile between two memories",
         "desc": (
             f"The large memory holds queries Q, keys K, values V and the output O with its log-sum-exp L, each in "
-            f"{blocks} blocks. Block {QUERIES + 1} of Q has been read to the chip and stays there, with its O and L. Block "
-            f"{KEYS + 1} of K and V is read, and the tile of scores is computed on the chip, which it never leaves. "
-            "O and L are written once, after the last block of keys."
+            f"{blocks} blocks. Block {QUERIES + 1} of Q has been read to the chip and stays there, with its O and L. "
+            f"Block {KEYS + 1} of K and V is read, and the tile of scores is computed on the chip, which it never "
+            "leaves. O and L are written once, after the last block of keys."
         ),
         "hbm": "Large memory",
         "hbm-sub": "HBM",
