@@ -247,7 +247,8 @@ def test_a_question_is_folded_under_its_text(built):
     headings = re.findall(r'<h3 class="[^"]*rubric[^"]*">(.*?)</h3>', page.text)
     assert headings == ["Short answer", "On the whiteboard", "Follow-ups", "Common wrong answer", "Shown in"]
     evidence = re.search(r'<ul class="question-evidence.*?</ul>', page.text, re.DOTALL)[0]
-    assert re.findall(r'href="([^"]+)"', evidence) == ["#claim-sum-one", "#equation-eq-one", "#claim-sum-one", "#fig-one"]
+    found = re.findall(r'href="([^"]+)"', evidence)
+    assert found == ["#claim-sum-one", "#equation-eq-one", "#claim-sum-one", "#fig-one"]  # the code, where it is
     assert r"Rows sum to \(1\) . holds" in plain(evidence), "a claim is shown with its verdict"
 
 
