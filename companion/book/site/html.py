@@ -48,7 +48,7 @@ FILES = {
     "sheet-group": ("js/util.js", "js/dom.js", "js/store.js", "js/sheet.js", "css/question-sheet.css"),
     "fig-pair": ("picture.css",),
     "plot-pair": ("css/plots.css",),
-    "ledger-filter": ("css/ledger-filter.css",),
+    "ledger-filter": ("js/util.js", "js/dom.js", "js/ledger.js", "css/ledger-filter.css"),
 }
 """The scripts and styles that a page loads if it has an element of the class, or such a node; no other page does."""
 

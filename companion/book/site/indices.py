@@ -32,17 +32,17 @@ def pieces(text: str) -> list[nodes.Node]:
 
 def set_formulas(app: Sphinx, doctree: nodes.document, docname: str = "") -> None:
     """Set those of a page: of its own text before titles are collected, and of links that name other places."""
-    for text in [*doctree.findall(nodes.Text)]:
-        if ("ᵀ" in text or "_" in text) and _SIGN.search(text) and not _is_code(text):
-            text.parent.replace(text, pieces(text))
+    _set(doctree)
 
 
-def _is_code(node: nodes.Node | None) -> bool:
-    while node is not None:
-        if isinstance(node, _AS_IT_IS):
-            return True
-        node = node.parent
-    return False
+def _set(node: nodes.Element) -> None:
+    for place in reversed(range(len(node.children))):
+        child = node.children[place]
+        if isinstance(child, nodes.Text):
+            if _SIGN.search(child):
+                node[place : place + 1] = pieces(child)
+        elif not isinstance(child, _AS_IT_IS):
+            _set(child)
 
 
 def setup(app: Sphinx) -> dict[str, object]:

@@ -175,7 +175,7 @@ def without_common(made: list[list]) -> list[list]:
 
 
 def without_twins(made: list[list]) -> list[list]:
-    """Leave out those entries of the index of terms, which have no text, to which a definition of the glossary links."""
+    """Leave out entries of the index of terms, which have no text, where the glossary has the term and links there."""
     term = KINDS.index("term")
     defined = {singular(name) for entry in made if entry[0] == term and entry[5] for name in entry[3].split(", ")}
     return [entry for entry in made if entry[0] != term or entry[5] or singular(entry[3]) not in defined]
