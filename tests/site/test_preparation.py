@@ -1,4 +1,4 @@
-"""The forty questions on a screen and on paper, the ledger by verdict, and the index of terms on a phone."""
+"""The forty questions on a screen and on paper, the ledger and its choices, and the index of terms on a phone."""
 
 import re
 from collections.abc import Callable
@@ -75,9 +75,11 @@ def test_the_answers_of_the_sheet_can_be_covered_and_are_all_on_paper(
     number = sum(len(names) for _, names in read_sheet(ROOT))
     assert seen(page, ".sheet-answer") == number
     assert seen(page, ".sheet-show") == 0
-    page.locator(".sheet-cover").focus()
+    button = page.locator(".sheet-cover")
+    assert button.inner_text() == "Cover the answers"
+    button.focus()
     page.keyboard.press("Enter")
-    assert page.get_attribute(".sheet-cover", "aria-pressed") == "true"
+    assert button.inner_text() == "Uncover all answers"
     assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (0, number)
     first, second = (page.locator(".sheet-group li").nth(place) for place in (0, 1))
     first.locator(".sheet-show").focus()
@@ -88,8 +90,14 @@ def test_the_answers_of_the_sheet_can_be_covered_and_are_all_on_paper(
     page.emulate_media(media="print")
     assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (number, 0)
     page.emulate_media(media="screen")
-    page.locator(".sheet-cover").click()
+    page.locator(".sheet-question a").nth(4).click()
+    page.wait_for_url("**/questions.html#q-*")
+    page.go_back()
+    settle(page)
+    assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (1, number - 1), "it is as it was left"
+    button.click()
     assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (number, 0)
+    page.evaluate("() => store.erase()")
 
 
 def test_each_group_of_the_sheet_can_be_linked_to(page: object, server: str) -> None:

@@ -808,16 +808,23 @@ def test_the_panel_counts_in_a_sentence_and_links_to_what_is_missing(visit, item
     item = next(iter(items.values()))
     answer(page, item)
     page.locator(f"#{item.id} button[type=submit]").click()
+    other = [name for name in items if name != item.id][7]
+    page.evaluate("id => practice.note(id, false)", other)
     page.get_by_role("button", name="Your progress").click()
     assert not page.locator(".quiz-item:visible").count()
     panel = page.locator(".quiz-panel:visible")
     assert panel.locator(".quiz-counts").inner_text() == (
-        f"You have tried 1 of {len(items)} items; the last time, 1 were right."
+        f"You have tried 2 of {len(items)} items. "
+        "Your last answer is right for 1; not right, when you last answered it:"
     )
+    wrong = panel.locator(".quiz-wrong a")
+    assert wrong.evaluate_all("all => all.map((a) => a.hash)") == [f"#{other}"]
     assert panel.get_by_role("link", name="Your progress in the book").get_attribute("href") == "progress.html"
     entry = page.evaluate("id => store.read('quiz').items[id]", item.id)
     assert (entry["tries"], entry["right"]) == (1, True)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", entry["at"])
+    wrong.click()
+    assert page.locator(f"#{other}").is_visible()
 
 
 REFUSED = {

@@ -178,7 +178,7 @@
   function advice() {
     if (only.checked) {
       const open = forty.filter((one) => !one.done);
-      const good = `${forty.length - open.length} of the ${forty.length} questions are good.`;
+      const good = `Good: ${forty.length - open.length} of the ${forty.length} questions.`;
       const [one] = open.filter((piece) => !piece.wrong);
       return h("p", { class: "progress-next" }, good, ...(one ? [" Next: “", linked(one), "”."] : []));
     }
