@@ -1,7 +1,8 @@
 """Attention that counts what it moves between the large memory of a GPU (HBM) and the small one on the chip (SRAM).
 
 Standard: Dao et al. (2022), Algorithms 0 and 3. In tiles: their Algorithms 1 and 4, keys in the outer loop, with one
-log-sum-exp a query in place of a maximum and a sum, as in Dao (2023).
+log-sum-exp a query in place of a maximum and a sum, as in Dao (2023); on demand with queries in the outer loop of the
+forward pass, also as in Dao (2023).
 
 Chapter: book/efficient-attention.
 """
@@ -151,10 +152,13 @@ def flash_forward(
     value: Float[Tensor, "*batch t_k d"],
     sram: int,
     memory: Memory,
+    *,
+    queries_outside: bool = False,
 ) -> tuple[Float[Tensor, "*batch t_q d"], Float[Tensor, "*batch t_q 1"]]:
     r"""Compute attention in tiles that fit on the chip; scores and weights never leave it.
 
-    With :math:`T` blocks of keys, :math:`3nd + n + T(3nd + 2n)` numbers are moved, about :math:`12 n^2 d^2 / M`.
+    With :math:`T` blocks of keys, :math:`3nd + n + T(3nd + 2n)` numbers are moved, about :math:`12 n^2 d^2 / M`. With
+    :math:`T` blocks of queries outside, :math:`2nd + n + 2Tnd`, about :math:`8 n^2 d^2 / M`.
 
     Args:
         query: ``(*batch, t_q, d)``.
@@ -162,6 +166,8 @@ def flash_forward(
         value: ``(*batch, t_k, d)``.
         sram: numbers that fit on the chip, :math:`M`; see :func:`tile_sizes`.
         memory: counts.
+        queries_outside: let queries and outputs stay on the chip and keys and values pass by, in place of the other
+            way round.
 
     Returns:
         The output, and the log-sum-exp of the scores of each query.
@@ -171,17 +177,26 @@ def flash_forward(
     """
     _check(query, key, value)
     output, log_sum = torch.empty_like(query), query.new_empty(*query.shape[:-1], 1)
+    if queries_outside:
+        columns, rows = tile_sizes(sram, query.shape[-1])
+        for queries in _blocks(query, rows):
+            q = memory.load(query[queries])
+            o, total = torch.zeros_like(q), torch.full_like(q[..., :1], -torch.inf)
+            for keys in _blocks(key, columns):
+                o, total = _with_tile(q, memory.load(key[keys]), memory.load(value[keys]), o, total)
+            memory.store(output[queries], o)
+            memory.store(log_sum[queries], total)
+        return output, log_sum
     memory.store(output, torch.zeros_like(output))
     memory.store(log_sum, torch.full_like(log_sum, -torch.inf))
     rows, columns = tile_sizes(sram, query.shape[-1])
     for keys in _blocks(key, columns):
         k, v = memory.load(key[keys]), memory.load(value[keys])
         for queries in _blocks(query, rows):
-            q, o, before = (memory.load(x[queries]) for x in (query, output, log_sum))
-            scores = q @ k.mT / math.sqrt(q.shape[-1])
-            after = torch.logaddexp(before, scores.logsumexp(dim=-1, keepdim=True))
-            memory.store(output[queries], (before - after).exp() * o + (scores - after).exp() @ v)
-            memory.store(log_sum[queries], after)
+            q, o, total = (memory.load(x[queries]) for x in (query, output, log_sum))
+            o, total = _with_tile(q, k, v, o, total)
+            memory.store(output[queries], o)
+            memory.store(log_sum[queries], total)
     return output, log_sum
 
 
@@ -233,6 +248,13 @@ def flash_backward(
         memory.store(key_grad[keys], dk)
         memory.store(value_grad[keys], dv)
     return query_grad, key_grad, value_grad
+
+
+def _with_tile(q: Tensor, k: Tensor, v: Tensor, o: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
+    """Add a tile to the output so far, and to the log-sum-exp of its scores."""
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    after = torch.logaddexp(before, scores.logsumexp(dim=-1, keepdim=True))
+    return (before - after).exp() * o + (scores - after).exp() @ v, after
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor) -> None:

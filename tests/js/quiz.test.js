@@ -110,7 +110,7 @@ test("a number is right, a known error, too coarse, or wrong", () => {
     [0, -1],
   );
   assert.equal(quiz.judgeNumber("0.33", asked).problem, "Too coarse: give 3 significant digits.");
-  assert.match(quiz.judgeNumber("7", asked).said, /no error that the page knows/);
+  assert.match(quiz.judgeNumber("7", asked).said, /None of the errors/);
   assert.equal(quiz.judgeNumber("", asked).problem, "Type a number first.");
   assert.equal(quiz.judgeNumber(null, asked).problem, "Type a number first.");
   const coarse = { ...asked, known: [0.33] };

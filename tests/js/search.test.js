@@ -114,7 +114,17 @@ test("distance counts exchanged neighbours once", () => {
 });
 
 test("what is asked for may be a kind of place", () => {
-  assert.ok(anchors("exercise causal mask").indexOf("exr-causal") < 2);
+  assert.ok(anchors("implement a causal mask").indexOf("exr-causal") < 3);
+  assert.equal(anchors("exercise causal mask")[0], "exr-causal", "who names the kind gets it first");
+  assert.equal(anchors("causal mask")[0], "causal");
+});
+
+test("a name of code that stands nowhere is said to be missing, though its parts are found", () => {
+  const { results, missing } = engine.search("query_token");
+  assert.deepEqual(missing, ["query_token"]);
+  assert.ok(results.length > 0);
+  assert.deepEqual(engine.search("repeat_interleave").missing, []);
+  assert.deepEqual(engine.search("causal_mask").missing, []);
 });
 
 test("the source comes last, unless it is asked for or its very name is typed", () => {

@@ -77,6 +77,11 @@ def test_the_numbers_moved_are_those_of_the_formulas(n, d, sram):
     assert memory.read == 2 * n * d + blocks * (2 * n * d + n)
     assert memory.written == n * d + n + blocks * (n * d + n)
     memory = Memory()
+    outside = flash_forward(*inputs, sram, memory, queries_outside=True)
+    assert (memory.read, memory.written) == (n * d + blocks * 2 * n * d, n * d + n)
+    for one, other, name in zip(outside, (output, log_sum), ("output", "log-sum-exp"), strict=True):
+        close(one, other, name)
+    memory = Memory()
     flash_backward(*inputs, output, log_sum, upstream, sram, memory)
     assert memory.read == 2 * n * d + blocks * (4 * n * d + n)
     assert memory.written == 3 * n * d + blocks * n * d

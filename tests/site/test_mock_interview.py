@@ -405,6 +405,14 @@ def test_the_report_counts_and_averages_by_topic_and_kind_and_names_what_to_repe
     assert re.search(r" after \d+ seconds? of thinking", mock.inner_text(".mock-sum"))
 
 
+def test_the_last_step_of_the_two_days_draws_six_of_the_forty(page, server):
+    page.goto(f"{server}/book/interview/index.html")
+    page.locator(".plan-two-days a[href*='mock-interview']").click()
+    page.wait_for_selector(".mock-form")
+    assert (page.input_value("[name=number]"), page.input_value("[name=pool]")) == ("6", "sheet")
+    assert page.inner_text(".mock-form .mock-told") == "40 questions to draw from."
+
+
 def test_ratings_are_kept_and_the_weak_ones_can_be_asked_again(mock, stored):
     start(mock, 2, kind=["concept"])
     told = finish(mock, lambda index: 1 if index == 0 else 3)

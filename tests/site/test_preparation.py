@@ -1,4 +1,4 @@
-"""The forty questions on a screen and on paper, the ledger by verdict, and the index of terms on a phone."""
+"""The forty questions on a screen and on paper, the ledger and its choices, and the index of terms on a phone."""
 
 import re
 from collections.abc import Callable
@@ -75,9 +75,11 @@ def test_the_answers_of_the_sheet_can_be_covered_and_are_all_on_paper(
     number = sum(len(names) for _, names in read_sheet(ROOT))
     assert seen(page, ".sheet-answer") == number
     assert seen(page, ".sheet-show") == 0
-    page.locator(".sheet-cover").focus()
+    button = page.locator(".sheet-cover")
+    assert button.inner_text() == "Cover the answers"
+    button.focus()
     page.keyboard.press("Enter")
-    assert page.get_attribute(".sheet-cover", "aria-pressed") == "true"
+    assert button.inner_text() == "Uncover all answers"
     assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (0, number)
     first, second = (page.locator(".sheet-group li").nth(place) for place in (0, 1))
     first.locator(".sheet-show").focus()
@@ -88,8 +90,14 @@ def test_the_answers_of_the_sheet_can_be_covered_and_are_all_on_paper(
     page.emulate_media(media="print")
     assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (number, 0)
     page.emulate_media(media="screen")
-    page.locator(".sheet-cover").click()
+    page.locator(".sheet-question a").nth(4).click()
+    page.wait_for_url("**/questions.html#q-*")
+    page.go_back()
+    settle(page)
+    assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (1, number - 1), "it is as it was left"
+    button.click()
     assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (number, 0)
+    page.evaluate("() => store.erase()")
 
 
 def test_each_group_of_the_sheet_can_be_linked_to(page: object, server: str) -> None:
@@ -103,24 +111,32 @@ def test_each_group_of_the_sheet_can_be_linked_to(page: object, server: str) -> 
         assert page.inner_text(":target > h2").rstrip("#") == title
 
 
-def test_the_ledger_shows_the_claims_of_one_verdict(
+def test_the_ledger_shows_the_claims_of_a_verdict_a_basis_and_a_chapter(
     page: object, server: str, settle: Callable[[object], None]
 ) -> None:
     page.goto(f"{server}/book/ledger.html")
     settle(page)
     claims = read_ledger().claims
-    verdicts = [claim.verdict for claim in claims]
-    assert seen(page, ".ledger-entry") == len(verdicts)
-    choices = page.locator(".ledger-filter input").evaluate_all("found => found.map((box) => box.value)")
-    assert set(choices) == {"all", *verdicts}
-    for verdict in choices:
-        page.check(f".ledger-filter [value={verdict}]")
-        assert seen(page, ".ledger-entry") == sum(verdict in ("all", one) for one in verdicts)
-        assert page.locator("section[id^=ledger-chapter-]:visible").count() == len(
-            {claim.chapter for claim in claims if verdict in ("all", claim.verdict)}
-        )
+    assert seen(page, ".ledger-entry") == len(claims)
+
+    def chosen(**values: str) -> int:
+        for name in ("verdict", "basis", "chapter"):
+            page.select_option(f"#ledger-{name}", values.get(name, ""))
+        number = seen(page, ".ledger-entry")
+        assert page.inner_text(".ledger-told") == f"{number} claim{'s' * (number != 1)}"
+        return number
+
+    for verdict in {claim.verdict for claim in claims}:
+        fits = [claim for claim in claims if claim.verdict == verdict]
+        assert chosen(verdict=verdict) == len(fits)
+        assert page.locator("section[id^=ledger-chapter-]:visible").count() == len({claim.chapter for claim in fits})
+    measured = [claim for claim in claims if claim.chapter == "attention" and "measured" in claim.bases]
+    assert chosen(basis="measured", chapter="ledger-chapter-attention") == len(measured) > 1
+    wrong = [claim for claim in measured if claim.verdict == "wrong"]
+    assert chosen(verdict="wrong", basis="measured", chapter="ledger-chapter-attention") == len(wrong)
     page.reload()
-    assert seen(page, ".ledger-entry") == len(verdicts), "a link to any claim finds it"
+    settle(page)
+    assert seen(page, ".ledger-entry") == len(claims), "a link to any claim finds it"
     page.emulate_media(media="print")
     assert seen(page, ".ledger-filter") == 0
 

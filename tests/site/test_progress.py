@@ -3,13 +3,16 @@
 import gzip
 import json
 import re
+from pathlib import Path
 
 import pytest
 
+from companion.book.site.question_sheet import read_sheet
 from tests.site.accessibility import axe_faults
 from tests.site.browser import tab_to
 
 pytestmark = pytest.mark.browser
+ROOT = Path(__file__).resolve().parents[2]
 PLACE = "book/interview/progress.html"
 SHARED = ("vocabulary.js", "util.js", "dom.js", "store.js", "practice.js")
 SCRIPTS = (*SHARED, "progress-file.js", "progress.js")
@@ -220,7 +223,7 @@ def test_a_question_at_random_may_be_any_of_those_that_fit(clean):
     assert "No question fits" in page.inner_text(".question-said")
 
 
-# ---- What is still missing
+# ---- Your progress
 
 
 def test_the_page_counts_advises_and_lists_what_is_missing(clean):
@@ -270,9 +273,9 @@ def test_the_page_counts_advises_and_lists_what_is_missing(clean):
     links = page.locator(".progress-more a").evaluate_all("all => all.map((a) => [a.textContent, a.href])")
     at = page.url.replace("progress.html", "index.html#to-repeat")
     assert links == [["1 to repeat", f"{at}-{first}"], ["1 to repeat", at]], "of the topic, and of all"
-    assert missing(page, first) == [
+    assert sorted(missing(page, first)) == sorted(
         name for name in everything[first] if name not in (questions[0], items[0], drills[0])
-    ]
+    )
     mark = page.locator(f"[data-name={questions[2]}] .progress-mark")
     assert mark.text_content() == "↻ rated 3: right and complete, 1 follow-up to repeat"
     assert page.locator(f"[data-name={items[1]}] .progress-mark").text_content() == "↻ last time not right, 2 tries"
@@ -280,6 +283,15 @@ def test_the_page_counts_advises_and_lists_what_is_missing(clean):
     assert page.locator(f"#missing-{first} .progress-left").inner_text() == (
         f"missing: {len(questions) - 1} questions, {len(items) - 1} quiz items, {len(drills) - 1} drills"
     )
+    wrong = page.locator(".progress-wrong a")
+    assert wrong.evaluate_all("all => all.map((a) => a.hash.slice(1))") == [
+        questions[2],
+        items[1],
+        f"exr-{drills[1]}",
+    ]
+    assert wrong.first.evaluate("a => !!(a.compareDocumentPosition(document.querySelector('.progress-next a')) & 4)")
+    assert missing(page, first)[0] == questions[2], "so does its list"
+    advice = page.locator(".progress-next").last
     assert advice.locator("a").first.get_attribute("href") == f"#missing-{second}", "nothing of it is done"
     assert "last mock interview was on January 1, 2026: 7 answers rated, 2.1 of 3" in page.inner_text(".progress-desk")
     assert "last coding round was on February 1, 2026: 1 drill rated, 2.0 of 3" in page.inner_text(".progress-desk")
@@ -295,15 +307,36 @@ def test_the_page_counts_advises_and_lists_what_is_missing(clean):
     keep(page, drills={"tried": {}, "solved": solved})
     page.evaluate("() => dispatchEvent(new StorageEvent('storage'))")
     assert advice.locator("a").first.get_attribute("href") == f"#missing-{first}"
-    assert advice.locator("a").last.get_attribute("href").endswith(f"#{questions[2]}"), "what went wrong comes first"
     assert page.locator(f"#missing-{second} .progress-left").inner_text() == "✓ nothing is missing"
     assert page.locator(f"#missing-{second} h3").first.is_hidden()
     page.get_by_label("Show what is done as well").check()
-    assert missing(page, first) == everything[first]
+    assert sorted(missing(page, first)) == sorted(everything[first])
     page.focus(f".progress-table a[href='#missing-{second}']")
     page.keyboard.press("Enter")
     page.wait_for_function("id => document.getElementById(id).open", arg=f"missing-{second}")
     assert page.evaluate("() => document.activeElement.tagName") == "SUMMARY"
+
+
+def test_who_follows_the_two_days_sees_their_forty_questions(clean):
+    page = clean("interview/progress.html")
+    forty = [name for _, names in read_sheet(ROOT) for name in names]
+    topics = page.locator(".progress-topic").evaluate_all("all => all.map((one) => one.dataset.topic)")
+    shown = [name for topic in topics for name in missing(page, topic)]
+    assert len(shown) > 300
+    choice = page.get_by_label("Only the 40 questions of the plan of two days")
+    assert not choice.is_checked()
+    step = {"read-it": {"done": True, "at": AT}}
+    keep(page, plans={"plan-two-days": step}, mock={"ratings": {forty[0]: {"row": [3], "at": AT}}})
+    page.reload()
+    page.wait_for_selector(".progress-desk[data-ready]")
+    assert choice.is_checked()
+    assert sorted(name for topic in topics for name in missing(page, topic)) == sorted(forty[1:])
+    advice = page.locator(".progress-next")
+    assert advice.inner_text().startswith("Good: 1 of the 40 questions. Next: “")
+    assert advice.locator("a").get_attribute("href").endswith(f"#{forty[1]}"), "in the order of the sheet"
+    assert page.locator(".progress-total td").first.inner_text().startswith("1 of 40 good")
+    choice.uncheck()
+    assert len([name for topic in topics for name in missing(page, topic)]) == len(shown) - 1
 
 
 def test_drills_come_from_the_file_of_the_notebooks_and_stay_solved(clean):

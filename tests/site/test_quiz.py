@@ -350,7 +350,7 @@ def test_every_number_is_met_by_its_key_and_every_known_error_by_its_own(still, 
         wrong = [one.key for one in item.wrong]
         given = {"key": item.answer.key, "within": item.within, "unit": item.unit, "known": wrong}
         asked += [(repr(number), given) for number in (item.answer.key, *wrong, item.answer.key * 7.77 + 1.234)]
-        expected += ["Right.", *["known error" for _ in wrong], "no error that the page knows"]
+        expected += ["Right.", *["known error" for _ in wrong], "None of the errors that are explained here"]
     told = still.evaluate("all => all.map(([typed, given]) => quizLogic.judgeNumber(typed, given).said)", asked)
     assert not [(typed, said) for typed, said, words in zip(asked, told, expected, strict=True) if words not in said]
 
@@ -484,7 +484,7 @@ def test_a_wrong_number_is_met_with_its_error(visit, items):
     assert not box.locator(".quiz-solution").is_visible()
     fill(box.locator("input"), repr(item.answer.key * 7.77 + 1.234))
     box.locator("button[type=submit]").click()
-    assert "no error that the page knows" in box.locator(".quiz-verdict").inner_text()
+    assert "None of the errors that are explained here" in box.locator(".quiz-verdict").inner_text()
     assert not box.locator(".quiz-error").is_visible()
     box.get_by_role("button", name="Show the answer").click()
     assert box.locator(".quiz-solution .quiz-key").is_visible()
@@ -808,16 +808,23 @@ def test_the_panel_counts_in_a_sentence_and_links_to_what_is_missing(visit, item
     item = next(iter(items.values()))
     answer(page, item)
     page.locator(f"#{item.id} button[type=submit]").click()
+    other = [name for name in items if name != item.id][7]
+    page.evaluate("id => practice.note(id, false)", other)
     page.get_by_role("button", name="Your progress").click()
     assert not page.locator(".quiz-item:visible").count()
     panel = page.locator(".quiz-panel:visible")
     assert panel.locator(".quiz-counts").inner_text() == (
-        f"You have tried 1 of {len(items)} items; the last time, 1 were right."
+        f"You have tried 2 of {len(items)} items. "
+        "Your last answer is right for 1; not right, when you last answered it:"
     )
-    assert panel.get_by_role("link", name="What is still missing").get_attribute("href") == "progress.html"
+    wrong = panel.locator(".quiz-wrong a")
+    assert wrong.evaluate_all("all => all.map((a) => a.hash)") == [f"#{other}"]
+    assert panel.get_by_role("link", name="Your progress in the book").get_attribute("href") == "progress.html"
     entry = page.evaluate("id => store.read('quiz').items[id]", item.id)
     assert (entry["tries"], entry["right"]) == (1, True)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", entry["at"])
+    wrong.click()
+    assert page.locator(f"#{other}").is_visible()
 
 
 REFUSED = {

@@ -181,7 +181,7 @@ def test_the_front_page_leads_to_where_one_stopped_and_behind_a_page_that_is_rea
 def test_the_front_page_leads_to_the_newest_place(open_page):
     older, newer = entry(0.5), entry(0.3, at="2026-02-01T00:00:00.000Z", title="Heads")
     page = open_page("book/index", {"book/multi-head/several-heads": newer, PAGE: older})
-    assert page.inner_text(".continue-reading") == "Go on reading: Heads, 30% read"
+    assert page.inner_text(".continue-reading") == "Go on reading: Heads"
 
 
 def test_the_front_page_leads_to_the_interview_or_the_plan_that_one_left_last(open_page, server):
@@ -194,12 +194,12 @@ def test_the_front_page_leads_to_the_interview_or_the_plan_that_one_left_last(op
     page = open_page("book/index", {PAGE: entry(0.3, day(1))}, mock=interview, plans={"plan-two-days": steps})
     assert page.inner_text(".continue-reading") == "Go on with the plan: two days, 1 step done"
     page.click(".continue-reading a")
-    assert page.inner_text(":target h2, :target + h2").startswith("Three plans")
+    assert page.inner_text(":target h2, :target + h2").startswith("The two-day plan")
     page = open_page("book/index", {PAGE: entry(0.3, day(5))}, mock=interview, plans={"plan-two-days": steps})
-    assert page.inner_text(".continue-reading") == "Go on reading: Masks, 30% read"
+    assert page.inner_text(".continue-reading") == "Go on reading: Masks"
     damaged = {"mock": {"session": {"at": 3}}, "plans": {"<b>": steps, "plan-one-week": [1]}}
     page = open_page("book/index", {PAGE: entry(0.3, day(1))}, **damaged)
-    assert page.inner_text(".continue-reading") == "Go on reading: Masks, 30% read"
+    assert page.inner_text(".continue-reading") == "Go on reading: Masks"
 
 
 def test_pages_that_are_read_have_a_tick_in_the_lists(open_page):
@@ -229,7 +229,7 @@ def test_pages_that_are_read_have_a_tick_in_the_lists(open_page):
 )
 def test_what_no_page_wrote_is_passed_over(open_page, damaged):
     page = open_page("book/index", damaged)
-    assert page.inner_text(".continue-reading").startswith("Your browser keeps your place")
+    assert page.inner_text(".continue-reading").startswith("Start here")
 
 
 def test_words_from_a_file_are_shown_as_words_and_a_strange_anchor_is_left_out(open_page, server):
@@ -250,15 +250,15 @@ def test_the_line_of_the_front_page_has_its_room_before(open_page):
 def test_a_page_of_a_chapter_that_is_looked_up_is_no_place_to_go_on(open_page, name):
     later = entry(0.95, "2026-03-01T00:00:00.000Z", next=NEXT, nextTitle="Heads")
     page = open_page("book/index", {PAGE: entry(0.3), f"book/attention/{name}": later})
-    assert page.inner_text(".continue-reading") == "Go on reading: Masks, 30% read"
+    assert page.inner_text(".continue-reading") == "Go on reading: Masks"
 
 
 def test_what_is_looked_up_is_no_place_to_go_on(open_page, server):
     later = entry(0.95, "2026-03-01T00:00:00.000Z", title="Quiz", next="book/interview/progress", nextTitle="Progress")
     page = open_page("book/index", {PAGE: entry(0.3), "book/interview/quiz": later})
-    assert page.inner_text(".continue-reading") == "Go on reading: Masks, 30% read"
+    assert page.inner_text(".continue-reading") == "Go on reading: Masks"
     page = open_page("book/index", {"book/interview/quiz": later})
-    assert page.inner_text(".continue-reading").startswith("Your browser keeps your place")
+    assert page.inner_text(".continue-reading").startswith("Start here")
 
 
 @pytest.mark.parametrize("width", [1440, 390])

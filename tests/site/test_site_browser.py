@@ -209,9 +209,9 @@ def test_a_wide_table_and_a_long_formula_on_a_phone_say_that_they_go_on(browser:
     tab.goto(f"{server}/book/variants/who-uses-what.html")
     table = tab.locator(".pst-scrollable-table-container.more")
     table.first.wait_for()
-    sign = "(box) => getComputedStyle(box, '::before').visibility"
+    sign = "(box) => getComputedStyle(box, '::before').content"
     edge = "(box) => getComputedStyle(box.querySelector('tr > :first-child')).boxShadow"
-    assert table.evaluate(sign) == "visible"
+    assert table.evaluate(sign).startswith('"More columns')
     assert table.evaluate(edge) == "none"
     left = table.locator("caption").bounding_box()["x"]
     # At once: what looks at all boxes of the page now and then would come too late for a finger.
@@ -224,7 +224,7 @@ def test_a_wide_table_and_a_long_formula_on_a_phone_say_that_they_go_on(browser:
     tab.wait_for_load_state("networkidle")
     assert table.evaluate(scrolled).split()[1:] == ["past"]
     moved = tab.locator("#moved")
-    assert moved.evaluate(sign) == "hidden"
+    assert moved.evaluate(sign) == "none"
     assert moved.evaluate(edge) != "none"
     assert moved.locator("caption").bounding_box()["x"] == pytest.approx(left, abs=1)
     tab.goto(f"{server}/book/attention/questions.html")
@@ -241,6 +241,18 @@ def test_a_wide_table_and_a_long_formula_on_a_phone_say_that_they_go_on(browser:
     formula.evaluate("(one) => { one.id = 'end'; one.scrollLeft = one.scrollWidth; }")
     tab.wait_for_selector("#end:not(.more)")
     tab.close()
+
+
+def test_a_wide_table_on_a_desk_says_that_it_goes_on_in_a_line_that_it_had(page: object, server: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(f"{server}/book/interview/tables-to-know.html")
+    wide = page.locator(".bd-article :is(.pst-scrollable-table-container, .output).more:has(> table)").first
+    wide.wait_for()
+    assert wide.evaluate("box => getComputedStyle(box, '::before').content").startswith('"More columns')
+    top = wide.locator("table").bounding_box()["y"]
+    wide.evaluate("box => { box.id = 'wide'; box.scrollLeft = box.scrollWidth; }")
+    page.wait_for_selector("#wide:not(.more)")
+    assert page.locator("#wide table").bounding_box()["y"] == pytest.approx(top, abs=1), "nothing moves"
 
 
 @pytest.mark.parametrize("name", ["attention/masks", "attention/exercises", "complexity/what-a-model-costs"])

@@ -1,5 +1,6 @@
 """What sources are called: a letter tells those of the same authors and year apart, on the site and on the cards."""
 
+import re
 from unittest.mock import create_autospec
 
 import pybtex.plugin
@@ -61,3 +62,22 @@ def test_no_citation_looks_through_the_installed_packages(monkeypatch):
     monkeypatch.setattr(pybtex.plugin, "entry_points", lambda **names: asked.append(names) or find(**names))
     assert pybtex.plugin.find_plugin("pybtex.backends", "plaintext") is Backend
     assert not asked
+
+
+def test_a_source_links_to_the_pages_that_cite_it_and_has_its_arxiv_number_once(tmp_path):
+    source = "@misc{who1999what, author = {Who, A.}, title = {What}, year = {1999}, eprint = {1.2}, "
+    source += "archiveprefix = {arXiv}, url = {https://arxiv.org/abs/1.2}}\n"
+    texts = {
+        "book/index.md": "# Home\n\n```{toctree}\none\nsources\n```\n",
+        "book/one.md": "# One\n\n{cite:t}`who1999what` and again {cite:t}`who1999what`.\n",
+        "book/sources.md": "# Sources\n\n```{bibliography}\n```\n",
+        "book/references.bib": source,
+    }
+    book = SmallBook(tmp_path, ["citations"], texts)
+    assert book.warnings() == []
+    html = book.html("sources")
+    (line,) = re.findall(r'<p class="cited-in">(.*?)</p>', html, re.DOTALL)
+    assert plain(line) == "Cited in One"
+    (place,) = re.findall(r'href="one.html#([^"]+)"', line)
+    assert f'id="{place}"' in book.html("one")
+    assert html.count("https://arxiv.org/abs/1.2") == 1

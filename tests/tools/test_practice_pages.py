@@ -258,12 +258,12 @@ def test_an_exercise_on_the_page_says_what_can_be_done_there_and_pretends_no_jud
     page = BeautifulSoup(built.html("exercises"), "html.parser").find("div", role="main").get_text()
     assert 'check_exercise("twice", mine)' in page
     assert "not answered yet" not in page
-    assert "To have your code checked, open book/exercises.ipynb in Jupyter." in page
+    assert "To have your code checked, open book/exercises.ipynb in Jupyter, in a copy of the book." in page
     assert "Hint 1 of 3" in page
     assert "hint" not in page.replace("hints", "")
     assert "Twice: correct (7 cases)." in page
     assert "0 of 1 solved" not in page
-    assert "To count what you have solved, open book/exercises.ipynb in Jupyter." in page
+    assert "To count what you have solved, open book/exercises.ipynb in Jupyter, in a copy of the book." in page
 
 
 def test_an_exercise_on_the_page_says_its_level_and_its_minutes_under_its_title(built):

@@ -85,3 +85,10 @@ def test_an_entry_of_the_index_of_terms_is_a_place() -> None:
     assert search.kind_of(entry) == "term"
     assert search.anchor("term", entry) == "term-kv-cache"
     assert search.read("term", entry, search.Words({})) == ("KV cache", "")
+
+
+def test_a_term_of_the_glossary_stands_in_the_search_once() -> None:
+    defined = [2, 0, "term-mask", "mask, causal masks", [], "What hides keys.", ""]
+    index, other = [2, 1, "term-causal-mask", "Causal mask", [], "", ""], [2, 1, "term-alibi", "ALiBi", [], "", ""]
+    section = [1, 0, "mask", "Mask", [], "", ""]
+    assert search.without_twins([defined, index, other, section]) == [defined, other, section]

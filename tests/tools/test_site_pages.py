@@ -5,7 +5,12 @@ from html.parser import HTMLParser
 
 import nbformat
 import pytest
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
 
+from companion.book.site.html import element
+from companion.book.site.questions_page import lead_to_code
 from tests.tools.small import SmallBook, contents, notebook, plain
 
 LEDGER = """
@@ -242,8 +247,32 @@ def test_a_question_is_folded_under_its_text(built):
     headings = re.findall(r'<h3 class="[^"]*rubric[^"]*">(.*?)</h3>', page.text)
     assert headings == ["Short answer", "On the whiteboard", "Follow-ups", "Common wrong answer", "Shown in"]
     evidence = re.search(r'<ul class="question-evidence.*?</ul>', page.text, re.DOTALL)[0]
-    assert re.findall(r'href="([^"]+)"', evidence) == ["#claim-sum-one", "#equation-eq-one", "#sec-one", "#fig-one"]
+    found = re.findall(r'href="([^"]+)"', evidence)
+    assert found == ["#claim-sum-one", "#equation-eq-one", "#claim-sum-one", "#fig-one"]  # the code, where it is
     assert r"Rows sum to \(1\) . holds" in plain(evidence), "a claim is shown with its verdict"
+
+
+def asked(name):
+    link = addnodes.pending_xref("", nodes.inline("", name), reftarget="sec-here")
+    other = addnodes.pending_xref("", nodes.inline("", name), reftarget="sec-there")
+    shown = nodes.bullet_list(classes=["question-evidence"])
+    shown += [nodes.list_item("", nodes.paragraph("", "", to)) for to in (other, link)]
+    return element("details", "interview-question", shown, id=name)
+
+
+def test_shown_in_leads_to_the_code_below_a_question_and_not_to_the_section_that_it_stands_in():
+    cells = [nodes.container(nb_element="cell_code") for _ in range(2)]
+    questions = [asked("q-none"), asked("q-one")]
+    section = nodes.section("", nodes.title("", "Here"), *questions, nodes.paragraph("", "See:"), *cells)
+    section["names"].append("sec-here")
+    document = nodes.document(None, None)
+    document += section
+    lead_to_code(object.__new__(Sphinx), document)
+    targets = [[to["reftarget"] for to in box.findall(addnodes.pending_xref)] for box in questions]
+    assert targets == [["sec-there", "sec-here"], ["sec-there"]], "only a question with code of its own leads there"
+    (to,) = document.findall(nodes.reference)
+    assert (to["refid"], to.astext()) == ("code-q-one", "the code below this answer")
+    assert [cell["ids"] for cell in cells] == [["code-q-one"], []]
 
 
 def test_every_text_of_a_question_and_of_the_ledger_can_be_translated(tmp_path):

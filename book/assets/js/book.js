@@ -81,8 +81,12 @@
     const here = [...list.querySelectorAll("a.current")].pop();
     if (!here) list.scrollTop = 0; // the front page is in no list
     if (!here) return;
-    const above = here.getBoundingClientRect().top - list.getBoundingClientRect().top;
-    if (above < 0 || above > list.clientHeight - 40) list.scrollTop += above - list.clientHeight / 3;
+    const above = (link) => link.getBoundingClientRect().top - list.getBoundingClientRect().top;
+    const last = list.clientHeight - 40;
+    if (above(here) < 0 || above(here) > last) list.scrollTop += above(here) - list.clientHeight / 3;
+    // The chapter is in view, too, below the search that stays, where both have room.
+    const under = 64 - above(here.closest(".toctree-l1")?.querySelector("a") ?? here);
+    if (under > 0 && above(here) + under < last) list.scrollTop -= under;
   });
 
   // A phone's drawers open at the entry that one is at, and close when one is chosen, since they cover the page.

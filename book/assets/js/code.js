@@ -1,16 +1,15 @@
-/* One switch for the code of all pages, kept in the store: as the book has it, all folded, all open, and round again. As the
- * book has it, what a page teaches is open, and what it needs besides is folded. A page with exercises has no switch, since
- * its code is the task.
+/* One menu for the code of all pages, kept in the store: as the book has it, all folded, or all open. As the book has it, what
+ * a page teaches is open, and what it needs besides is folded. A page with exercises has no menu, since its code is the task.
  */
 (() => {
   "use strict";
 
   const SECTION = "code";
-  /** By what is kept: what the button shows, what its next press does, and what the press that led here is said to have done. */
+  /** By what is kept: the sign that shows, and the words of the menu. */
   const STATES = {
-    "": { sign: "</>", next: "folded", words: "Fold all code", done: "Code as the book has it" },
-    folded: { sign: "<►>", next: "open", words: "Open all code", done: "All code is folded" },
-    open: { sign: "<▼>", next: "", words: "Show the code as the book has it", done: "All code is open" },
+    "": ["</>", "Code as the book has it"],
+    folded: ["<►>", "All code folded, on every page"],
+    open: ["<▼>", "All code open, on every page"],
   };
   const bar = document.querySelector(".article-header-buttons");
   const cells = [...document.querySelectorAll(".bd-article .cell .cell_input")];
@@ -39,12 +38,16 @@
     return fold;
   }
 
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "btn btn-sm pst-navbar-icon code-switch";
-  const told = document.createElement("span");
-  told.className = "code-told";
-  told.setAttribute("role", "status");
+  // The browser's own menu lies over the sign: a press opens it, by finger and key too.
+  const box = document.createElement("span");
+  box.className = "btn btn-sm pst-navbar-icon code-switch";
+  const sign = document.createElement("span");
+  sign.setAttribute("aria-hidden", "true");
+  const choice = document.createElement("select");
+  choice.title = "Code";
+  choice.setAttribute("aria-label", choice.title);
+  for (const [state, [, words]] of Object.entries(STATES)) choice.add(new Option(words, state));
+  box.append(sign, choice);
   const kept = () => {
     const { state } = store.read(SECTION);
     return Object.hasOwn(STATES, state) ? state : "";
@@ -52,22 +55,16 @@
   let shown = "";
   function show() {
     const state = kept();
-    button.textContent = STATES[state].sign;
-    button.title = STATES[state].words;
-    button.setAttribute("aria-label", button.title);
+    choice.value = state;
+    [sign.textContent] = STATES[state];
     if (state !== shown) for (const input of cells) foldOf(input)?.toggleAttribute("open", state === "open");
     if (!state) for (const fold of made) fold.replaceWith(fold.lastChild);
     if (!state) made.clear();
     shown = state;
   }
 
-  let waiting = 0;
-  button.addEventListener("click", () => {
-    const { next } = STATES[kept()];
-    store.write(SECTION, next ? { state: next } : {});
-    told.textContent = STATES[next].done;
-    clearTimeout(waiting);
-    waiting = setTimeout(() => told.replaceChildren(), 2000);
+  choice.addEventListener("change", () => {
+    store.write(SECTION, choice.value ? { state: choice.value } : {});
     // What is looked at stays in its place. The browser's own way loses it, because code moves into folds.
     const seen = [...document.querySelectorAll(".bd-article section > *")].find(
       (node) => node.getBoundingClientRect().bottom > 64 && !node.querySelector("section, .cell_input"),
@@ -84,5 +81,5 @@
   });
   addEventListener("storage", show); // the switch in another tab, which may also keep what is none of this
   show();
-  bar.prepend(button, told);
+  bar.prepend(box);
 })();

@@ -98,7 +98,7 @@ const mockReport = (() => {
         h(
           "p",
           {},
-          h("a", { href: "progress.html" }, "What is still missing"),
+          h("a", { href: "progress.html" }, "Your progress"),
           " counts these ratings with all others, and says what to do next.",
         ),
       );

@@ -72,6 +72,7 @@
     return `${plural(report.questions, "question")}, ${topics}${repeats(report) ? ", repeated" : ""}`;
   }
 
+  const forTwoDays = location.hash === "#mock-two-days"; // the last step of that plan
   const start = session.startView({
     root,
     noun: "question",
@@ -93,7 +94,8 @@
     rated: () => storage.load().ratings,
     isWeak: (entry) => practice.state(entry) === "weak",
     pools: { sheet: ["Forty questions for two days", (_, question) => question.sheet === "yes"] },
-    number: 5,
+    number: forTwoDays ? 6 : 5,
+    pool: forTwoDays ? "sheet" : "all",
     needs: "one topic, one level and one kind",
     choice: "Choose topics, levels, kinds and target times",
     submit: "Start the interview",

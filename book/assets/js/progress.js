@@ -1,5 +1,5 @@
-/* The page of what is still missing: it writes into the table and the lists, which Sphinx made, what the reader has done,
- * and says what to do next. The rule of the next topic stands in the text of the page.
+/* The page of a reader's progress: it writes into the table and the lists, which Sphinx made, what the reader has done,
+ * lists what went wrong, and says what to do next. The rule of that stands in the text of the page.
  */
 (() => {
   "use strict";
@@ -24,12 +24,13 @@
     pieces: dom.all(".progress-piece", fold).map((row) => {
       const mark = h("span", { class: "progress-mark" });
       row.querySelector("p").append(" ", mark);
-      const { kind, name } = row.dataset;
+      const { kind, name, sheet } = row.dataset;
       return {
         row,
         mark,
         kind,
         name,
+        sheet: Number(sheet ?? 0), // the place among the forty questions of two days, from 1 on
         link: row.querySelector("a"),
         tried: false,
         done: false,
@@ -39,6 +40,22 @@
     }),
   }));
   const pieces = topics.flatMap((topic) => topic.pieces);
+  const forty = pieces.filter((one) => one.sheet).sort((one, other) => one.sheet - other.sheet);
+
+  // Who follows the plan of two days sees its forty questions alone, and may ask for all.
+  const only = h("input", { type: "checkbox", id: "progress-forty", change: () => fill() });
+  const isPlanned = () => Object.values(store.read("plans")["plan-two-days"] ?? {}).some((step) => step?.done === true);
+  only.checked = isPlanned();
+  table.before(
+    h(
+      "p",
+      { class: "progress-choose" },
+      only,
+      " ",
+      h("label", { for: only.id }, `Only the ${forty.length} questions of the plan of two days`),
+    ),
+  );
+  const within = (list) => (only.checked ? list.filter((one) => one.sheet) : list);
   const known = new Set(pieces.filter((one) => one.kind === "drill").map((one) => one.name));
   const ofKind = (list, kind) => list.filter((one) => one.kind === kind);
   const number = (list, test) => list.filter(test).length;
@@ -70,21 +87,28 @@
 
   const cells = dom.all("td[data-kind]", table).map((cell) => {
     const topic = topics.find(({ key }) => key === /** @type {HTMLElement} */ (cell.parentElement).dataset.topic);
-    const own = ofKind(topic ? topic.pieces : pieces, cell.dataset.kind);
-    const count = cell.querySelector("a") ?? document.createTextNode(String(own.length));
+    const all = ofKind(topic ? topic.pieces : pieces, cell.dataset.kind);
+    const count = cell.querySelector("a") ?? h("span", {}, String(all.length));
     const first = h("p", {});
     const further = h("p", { class: "progress-more" });
-    if (own.length) cell.replaceChildren(first, further);
-    return { own, topic: topic?.key, kind: cell.dataset.kind, count, first, further };
+    if (all.length) cell.replaceChildren(first, further);
+    return { all, topic: topic?.key, kind: cell.dataset.kind, count, first, further, row: cell.parentElement };
   });
   const DONE = { question: "good", item: "right", drill: "solved" };
 
   function fillTable() {
-    for (const { own, topic, kind, count, first, further } of cells) {
+    for (const { all, topic, kind, count, first, further, row } of cells) {
+      const own = within(all);
+      if (kind === "question") row.hidden = !own.length;
+      count.textContent = String(own.length);
       const tried = number(own, (one) => one.tried);
       const wrong = number(own, (one) => one.wrong);
-      first.replaceChildren(`${number(own, (one) => one.done)} of `, count, ` ${DONE[kind]}`);
-      further.replaceChildren(tried ? `${tried} ${kind === "question" ? "rated" : "tried"}` : "none yet");
+      first.replaceChildren(
+        ...(own.length ? [`${number(own, (one) => one.done)} of `, count, ` ${DONE[kind]}`] : ["–"]),
+      );
+      further.replaceChildren(
+        !own.length ? "" : tried ? `${tried} ${kind === "question" ? "rated" : "tried"}` : "none yet",
+      );
       if (!tried || kind !== "question") continue;
       const repeat = `${wrong} to repeat`;
       further.append(", ", wrong ? h("a", { href: toRepeat(topic) }, repeat) : repeat);
@@ -101,15 +125,18 @@
 
   function fillLists() {
     for (const topic of topics) {
+      const own = within(topic.pieces);
+      topic.fold.hidden = !own.length;
       for (const one of topic.pieces) {
-        one.row.hidden = one.done && !all.checked;
+        one.row.hidden = (one.done && !all.checked) || !own.includes(one);
         one.mark.textContent = one.words;
       }
+      for (const one of own.filter(({ wrong }) => wrong).reverse()) one.row.parentElement.prepend(one.row);
       for (const part of topic.parts) {
         part.hidden = !dom.all(":scope > :not([hidden])", part).length;
         /** @type {HTMLElement} */ (part.previousElementSibling).hidden = part.hidden; // its heading
       }
-      const missing = topic.pieces.filter((one) => !one.done);
+      const missing = own.filter((one) => !one.done);
       const words = Object.entries(NAMES)
         .map(([kind, name]) => [ofKind(missing, kind).length, name])
         .filter(([count]) => count);
@@ -127,9 +154,6 @@
     return topics.reduce((least, topic) => (share(topic) < share(least) ? topic : least));
   }
 
-  /** In a topic what went wrong, then what was not tried; the lists hold questions, items and drills in this order. */
-  const nextPiece = (topic) => topic.pieces.find((one) => one.wrong) ?? topic.pieces.find((one) => !one.done);
-
   /** A link to a piece, with the words and the formulas of its own. */
   function linked(one) {
     const link = h("a", { href: one.link.getAttribute("href") });
@@ -137,7 +161,27 @@
     return link;
   }
 
+  /** What went wrong, all of it, before anything new. */
+  function repeat() {
+    const wrong = pieces.filter((one) => one.wrong);
+    if (!wrong.length) return [];
+    return [
+      h("p", { class: "progress-next" }, `To repeat: ${wrong.length}`),
+      h(
+        "ul",
+        { class: "progress-wrong" },
+        ...wrong.map((one) => h("li", {}, linked(one), ` (${NAMES[one.kind]}, ${one.words.replace("↻ ", "")})`)),
+      ),
+    ];
+  }
+
   function advice() {
+    if (only.checked) {
+      const open = forty.filter((one) => !one.done);
+      const good = `Good: ${forty.length - open.length} of the ${forty.length} questions.`;
+      const [one] = open.filter((piece) => !piece.wrong);
+      return h("p", { class: "progress-next" }, good, ...(one ? [" Next: “", linked(one), "”."] : []));
+    }
     const done = number(pieces, (one) => one.done);
     if (done === pieces.length) {
       return h(
@@ -148,7 +192,7 @@
       );
     }
     const topic = nextTopic();
-    const one = nextPiece(topic);
+    const one = topic.pieces.find((piece) => !piece.done && !piece.wrong) ?? topic.pieces.find((piece) => !piece.done);
     const own = number(topic.pieces, (piece) => piece.done);
     const go = h("a", { href: `#${topic.fold.id}` }, topic.title);
     const begun = pieces.some((piece) => piece.tried)
@@ -195,7 +239,7 @@
     look();
     fillTable();
     fillLists();
-    root.replaceChildren(advice(), ...lastHeld());
+    root.replaceChildren(...repeat(), advice(), ...lastHeld());
   }
 
   /** An address that names a topic opens its list. */

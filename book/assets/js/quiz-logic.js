@@ -138,7 +138,7 @@ const quizLogic = (() => {
     }
     const digits = digitsMissing(typed.value, key, within);
     if (digits) return { problem: `Too coarse: give ${plural(digits, "significant digit")}.` };
-    return { right: false, said: "Not right. It comes from no error that the page knows." };
+    return { right: false, said: "Not right. None of the errors that are explained here gives this number." };
   }
 
   /**

@@ -112,6 +112,7 @@
     },
   });
   const counts = h("p", { class: "quiz-counts" });
+  const wrong = h("ul", { class: "quiz-wrong" });
   const last = h("section", { class: "quiz-last", "aria-label": "Your last exam" });
   const keeps = store.available
     ? "Your progress stays in this browser and is sent to nobody. "
@@ -120,11 +121,12 @@
     "div",
     { class: "quiz-panel" },
     counts,
+    wrong,
     h(
       "p",
       {},
       keeps,
-      h("a", { href: "progress.html" }, "What is still missing"),
+      h("a", { href: "progress.html" }, "Your progress in the book"),
       " counts it by topic, with your questions and drills, and exports, imports and erases it.",
     ),
     last,
@@ -133,11 +135,21 @@
 
   function fillProgress() {
     const done = practice.items();
-    const past = items.map(({ id }) => done.get(id)).filter(Boolean);
-    const right = past.filter((entry) => entry.right).length;
-    counts.textContent = `You have tried ${past.length} of ${items.length} items; the last time, ${right} were right.`;
+    const past = items.filter(({ id }) => done.has(id));
+    const again = past.filter(({ id }) => !done.get(id).right);
+    const rest = again.length ? `; not right, when you last answered ${again.length === 1 ? "it" : "them"}:` : ".";
+    counts.textContent =
+      `You have tried ${past.length} of ${items.length} items. ` +
+      `Your last answer is right for ${past.length - again.length}${rest}`;
+    wrong.replaceChildren(...again.map(({ element, id }) => h("li", {}, linked(element, id))));
     last.replaceChildren(...exam.last());
     last.hidden = !last.firstChild;
+  }
+  /** A link to an item, with the words and the formulas of its question. */
+  function linked(element, id) {
+    const link = /** @type {HTMLAnchorElement} */ (dom.copied(dom.one(".quiz-question > p", element), "a", ""));
+    link.href = `#${id}`;
+    return link;
   }
   const names = { practise: "Practise", exam: "Sit an exam", progress: "Your progress" };
   const tabs = Object.fromEntries(

@@ -132,7 +132,7 @@
       lead: "Go on reading: ",
       href: done ? addressOf(entry.next, "") : addressOf(page, `${anchor}${line}`),
       words: done ? entry.nextTitle : [entry.title, entry.section].filter(Boolean).join(": "),
-      told: done ? `, the page after ${entry.title}` : `, ${Math.round(100 * entry.share)}% read`,
+      told: done ? `, the page after ${entry.title}` : "",
     };
   }
 
@@ -154,7 +154,7 @@
     return {
       at: last.at,
       lead: "Go on with ",
-      href: addressOf("book/interview/index", "sec-interview-plans"),
+      href: addressOf("book/interview/index", `sec-${last.name}`),
       words: `the plan: ${last.name.slice(5).replaceAll("-", " ")}`,
       told: `, ${util.plural(done, "step")} done`,
     };

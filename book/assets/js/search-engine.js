@@ -37,6 +37,10 @@ const searchEngine = (() => {
     ["regularization", "regularisation"],
     ["parallelization", "parallelisation"],
   ]);
+  /** Those that ask for nothing else. */
+  const KINDS_ASKED = ["exercise", "question", "formula"];
+  /** Pages that list what others explain. */
+  const LISTING = /^book\/(package|systems|interview\/forty-questions)\.html/;
   const FIELDS = { title: 7, names: 7, topics: 2, page: 1.2, text: 1, rest: 0.6 };
   /** A term that one looks up comes before what is said of it; a page before its sections only by its title. */
   const KIND = {
@@ -46,7 +50,7 @@ const searchEngine = (() => {
     question: 0.85,
     exercise: 0.9,
     claim: 0.7,
-    formula: 0.9,
+    formula: 0.65,
     source: 1,
   };
   const MOST = 30;
@@ -175,8 +179,9 @@ const searchEngine = (() => {
     // "In short" is a title of many sections, and says nothing of any.
     const titles = new Map();
     for (const { title } of places) titles.set(title, (titles.get(title) ?? 0) + 1);
-    const plain = ({ title, text, kind }) => {
-      if (titles.get(title) > 8) return 0.4;
+    const plain = ({ title, text, kind, address }) => {
+      if (titles.get(title) > 8 || (kind === "section" && LISTING.test(address))) return 0.4;
+      if (titles.get(title) > 2 && kind === "section") return 0.6;
       if (kind === "term") return !text || text.startsWith("See ") ? 0.35 : 1; // of the index alone; that only leads on
       return text ? 1 : 0.6;
     };
@@ -242,6 +247,8 @@ const searchEngine = (() => {
           instead.push([word, other]);
         } else missing.push(word);
       }
+      for (const word of tokens(query))
+        if (word.includes("_") && !isKnown(forms(word)[0]) && !defined.has(forms(word)[0])) missing.push(word); // of code
       const wishes = Object.keys(WISHES).filter((kind) => WISHES[kind].some((word) => words.includes(stem(word))));
       const wishing = new Set(wishes.flatMap((kind) => WISHES[kind].map(stem)));
       const strong = words.some((word) => !wishing.has(word) && !WEAK.has(word));
@@ -282,14 +289,20 @@ const searchEngine = (() => {
         return typed.some((word) => forms(word)[0] === whole && fits(word));
       };
       const near = ofSource.filter(({ id }) => asksSource || isTyped(places[id])).slice(0, 3);
-      // Who asks for an exercise gets one or two among the first three, whatever else fits.
+      // Who types "exercise" gets exercises, behind the page that is called so; who only wishes for one, one or two.
+      const asksFor = KINDS_ASKED.filter((kind) => strong && words.includes(stem(kind)));
+      const isAsked = ({ id }) => asksFor.includes(places[id].kind);
+      const first = ranked
+        .filter(({ id }, place) => !asksFor.length || (!place && isOf(words, places[id])))
+        .slice(0, 1);
+      if (asksFor.length) first.push(...ranked.filter(isAsked));
       const wished = strong ? ranked.filter(({ id }) => wishes.includes(places[id].kind)).slice(0, 2) : [];
       // So does who types three words or more of a question, if what comes first lacks one of them.
       if (words.length > 2 && ranked[0] && !isOf(words, places[ranked[0].id]))
         wished.push(
           ...ranked.filter(({ id }) => places[id].kind === "question" && isOf(words, places[id])).slice(0, 1),
         );
-      const ordered = [...new Set([...ranked.slice(0, 1), ...near, ...wished, ...ranked, ...ofSource])];
+      const ordered = [...new Set([...first, ...near, ...wished, ...ranked, ...ofSource])];
       const results = ordered.slice(0, MOST).map(({ id, score, terms: matched }) => {
         const place = places[id];
         const terms = new Set(matched);

@@ -15,7 +15,7 @@ const bookSearch = (() => {
     formula: "Formula",
     source: "Source",
   };
-  const STARTS = ["why divide by sqrt", "RoPE", "KV cache", "pre-norm", "LoRA rank", "FlashAttention"];
+  const STARTS = ["what is a token", "softmax", "why divide by sqrt", "RoPE", "KV cache", "exercise mask"];
 
   /** What was asked last in this tab: who comes back from a result asks on. Storage may be refused. */
   const asked = {
@@ -200,7 +200,7 @@ const bookSearch = (() => {
       else if (options.length < count) notes.push(`the best ${options.length} of ${count} places`);
       else if (options.length) notes.push(count === 1 ? "1 place" : `${count} places`);
       for (const [word, other] of instead) notes.push(`${quoted(other)} instead of ${quoted(word)}`);
-      if (missing.length && options.length) notes.push(`nowhere: ${missing.map(quoted).join(", ")}`);
+      if (missing.length && options.length) notes.unshift(`nowhere: ${missing.map(quoted).join(", ")}`);
       said.textContent = notes.join(" · ");
       if (input.value.trim() && !options.length) starts.hidden = false;
       if (waiting) options[0]?.click();
@@ -241,7 +241,11 @@ const bookSearch = (() => {
             { class: "find-box" },
             make("div", { class: "find-head" }, input, make("button", { type: "button", click: close }, "Close")),
             ...parts,
-            make("p", { class: "find-keys" }, "↑ ↓ choose, Enter opens, Esc closes"),
+            make(
+              "p",
+              { class: "find-keys" },
+              "↑ ↓ choose, Enter opens, Esc closes. Add “exercise”, “question” or “formula” to see those first.",
+            ),
           ),
         )
       );

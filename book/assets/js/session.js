@@ -149,6 +149,7 @@ const session = (() => {
    * @property {(entry: any) => boolean} isWeak whether what was rated is to be repeated
    * @property {Record<string, [string, (entry: any, piece: any) => boolean]>} [pools] more to draw from, by name: words, test
    * @property {number} number so many at first
+   * @property {string} [pool] the name of what is drawn from at first
    * @property {string} needs what must be chosen
    * @property {string} choice words of the fold with all that narrows the draw
    * @property {string} submit words of the button
@@ -171,7 +172,7 @@ const session = (() => {
       weak: [`${nouns} to repeat, rated 0 or 1`, (entry) => Boolean(entry) && given.isWeak(entry)],
       ...given.pools,
     };
-    const chosen = { groups: {}, pool: "all", number: String(given.number) };
+    const chosen = { groups: {}, pool: given.pool ?? "all", number: String(given.number) };
     let recount = () => {}; // of the form that shows
     let unfold = () => {}; // what narrows the draw, if anything does
 

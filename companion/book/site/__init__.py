@@ -30,6 +30,7 @@ PARTS = (
     "search",
     "terms_page",
     "glossary",
+    "indices",
     "letters",
     "previews",
     "question_sheet",

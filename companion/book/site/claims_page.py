@@ -155,7 +155,7 @@ class LedgerTable(SphinxDirective):
         self.env.note_dependency(str(Path(self.env.srcdir, "_toc.yml")))
         titles, settled = self._chapters()
         chapters = list(dict.fromkeys(claim.chapter for claim in ledger.claims))
-        result = [*self._counts(ledger, chapters, titles), self._filter(ledger)]
+        result = [*self._counts(ledger, chapters, titles), element("div", "ledger-filter")]
         for chapter in chapters:
             title = titles.get(chapter, chapter.replace("-", " ").capitalize())
             section = nodes.section("", ids=[f"ledger-chapter-{chapter}"], names=[])
@@ -170,16 +170,6 @@ class LedgerTable(SphinxDirective):
             )
             result.append(section)
         return result
-
-    def _filter(self, ledger: Ledger) -> nodes.Element:
-        """A choice of verdicts: the style sheet hides the others, without a script."""
-        names = {"all": nodes.Text("all"), **{name: verdict_badge(name) for name in VERDICTS if count(ledger, name)}}
-        radio = {"type": "radio", "name": "verdict", "autocomplete": "off"}
-        choices = []
-        for name, words in names.items():
-            button = element("input", "", **radio, value=name, checked="checked" if name == "all" else "")
-            choices.append(element("label", "", button, nodes.Text(" "), words))
-        return element("fieldset", "ledger-filter", element("legend", "", nodes.Text("Claims to show")), *choices)
 
     def _chapters(self) -> tuple[dict[str, str], dict[str, Settlement]]:
         """Read titles and settlements from the notebooks of the book, and make this page depend on them."""
@@ -199,7 +189,7 @@ class LedgerTable(SphinxDirective):
         """Three tables: verdicts and bases with their meaning and number, and the verdicts of each chapter."""
         meanings = [["Verdict", "Meaning", "Claims"]]
         meanings += [[f"{{verdict}}`{name}`", text, str(count(ledger, name))] for name, text in VERDICTS.items()]
-        bases = [["Basis", "Meaning", "Claims"]]
+        bases = [["Basis", "Meaning", "Claims, each by the strongest of its parts"]]
         bases += [[name, text, str(count(ledger, name))] for name, text in BASES.items()]
         rows = [["Chapter", *(f"{{verdict}}`{name}`" for name in VERDICTS), "all"]]
         for chapter in chapters:
@@ -216,8 +206,8 @@ class LedgerTable(SphinxDirective):
 
     def _entry(self, claim: Claim, title: str, settled: list[Settlement]) -> nodes.container:
         """One claim: what it says, the verdict, where it is settled, its parts, what is right, the evidence."""
-        label = f"ledger-{claim.id}"
-        box = nodes.container(ids=[label], classes=["ledger-entry", f"verdict-{claim.verdict}"])
+        label, bases = f"ledger-{claim.id}", [f"basis-{name}" for name in claim.bases]
+        box = nodes.container(ids=[label], classes=["ledger-entry", f"verdict-{claim.verdict}", *bases])
         target(self.env, label, claim.claim)
         facts = [f"{{verdict}}`{claim.verdict}`", *claim.bases, f"in {claim.documents} of {DOCUMENTS} documents"]
         if settled:

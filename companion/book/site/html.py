@@ -45,10 +45,10 @@ FILES = {
     "front-page": ("css/front.css",),
     "term-list": ("js/util.js", "js/dom.js", "js/terms.js", "css/terms.css"),
     "lettered": ("css/terms.css",),
-    "sheet-group": ("js/util.js", "js/dom.js", "js/sheet.js", "css/question-sheet.css"),
+    "sheet-group": ("js/util.js", "js/dom.js", "js/store.js", "js/sheet.js", "css/question-sheet.css"),
     "fig-pair": ("picture.css",),
     "plot-pair": ("css/plots.css",),
-    "ledger-filter": ("css/ledger-filter.css",),
+    "ledger-filter": ("js/util.js", "js/dom.js", "js/ledger.js", "css/ledger-filter.css"),
 }
 """The scripts and styles that a page loads if it has an element of the class, or such a node; no other page does."""
 

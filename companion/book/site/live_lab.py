@@ -46,7 +46,8 @@ def way_to_a_kernel(options: dict[str, object], page: str) -> list[nodes.Node]:
     """
     links = [nodes.reference("", name, refuri=url, internal=False) for name, url in addresses(options, page).items()]
     if not links:
-        return [nodes.Text("open "), nodes.literal("", f"{page}.ipynb"), nodes.Text(" in Jupyter")]
+        where = nodes.literal("", f"{page}.ipynb")
+        return [nodes.Text("open "), where, nodes.Text(" in Jupyter, in a copy of the book")]
     return [nodes.Text("run this page on "), links[0], nodes.Text(" or "), *links[1:]]
 
 

@@ -1,4 +1,4 @@
-"""What is still missing: ``{practice-table}`` counts what can be practised, ``{practice-lists}`` links to each piece.
+"""Your progress: ``{practice-table}`` counts what can be practised, ``{practice-lists}`` links to each piece.
 
 Both read the questions from the notebooks, the items from the quiz and the drills from their file, so that nothing
 stands twice. ``{practice-place} NAME`` is a place that a script fills; its content shows without JavaScript. The script
@@ -18,6 +18,7 @@ from companion.book.drills import DRILLS, read_drills
 from companion.book.model import LEVELS, TIERS
 from companion.book.quiz import read_quiz
 from companion.book.site.html import LABEL, element, heading, link, parse, target, without_links
+from companion.book.site.question_sheet import SHEET, read_sheet
 from companion.book.site.questions_index import gather
 from companion.book.topics import TOPICS
 
@@ -133,10 +134,15 @@ class PracticeTable(Practice):
 
 
 class PracticeLists(Practice):
-    """The directive ``{practice-lists}``: every piece by topic, folded, with a link to where it stands."""
+    """The directive ``{practice-lists}``: every piece by topic, folded, with a link to where it stands.
+
+    ``data-sheet`` is the place of a question among the forty of two days.
+    """
 
     def run(self) -> list[nodes.Node]:
         """Return the lists."""
+        self.env.note_dependency(str(Path(self.env.srcdir, SHEET)))
+        self.forty = [name for _, names in read_sheet(Path(self.env.srcdir)) for name in names]
         place = element("div", "progress-lists")
         for topic, groups in self.gathered().items():
             name = f"missing-{topic}"
@@ -157,7 +163,8 @@ class PracticeLists(Practice):
         children, messages = self.state.inline_text(" ".join(one.text.split()), self.lineno)
         paragraph = self.link(one.target, without_links(nodes.inline("", "", *children)))
         paragraph += [*messages, nodes.Text(" "), nodes.inline(one.level, one.level, classes=["question-level"])]
-        return element("li", "progress-piece", paragraph, data_kind=one.kind, data_name=one.name)
+        sheet = self.forty.index(one.name) + 1 if one.name in self.forty else ""
+        return element("li", "progress-piece", paragraph, data_kind=one.kind, data_name=one.name, data_sheet=sheet)
 
 
 class PracticePlace(SphinxDirective):

@@ -6,6 +6,7 @@ The rules of a question are those of ``companion.book.questions``. Nothing of it
 from pathlib import Path
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import set_source_info
@@ -53,9 +54,29 @@ class InterviewQuestion(SphinxDirective):
         return [box]
 
 
+def lead_to_code(app: Sphinx, doctree: nodes.document) -> None:
+    """Let *Shown in* lead to the code below a question where it would name the section that the reader is in."""
+    for shown in [box for box in doctree.findall(nodes.bullet_list) if "question-evidence" in box["classes"]]:
+        box, section = shown.parent, shown.parent.parent
+        code = None
+        for below in section[section.index(box) + 1 :]:
+            if isinstance(below, nodes.section) or "interview-question" in below.get("classes", []):
+                break
+            if below.get("nb_element") == "cell_code":
+                code = below
+                break
+        own = {*section["ids"], *section["names"]}
+        for to in [to for to in shown.findall(addnodes.pending_xref) if to["reftarget"] in own]:
+            if code is not None:
+                if not code["ids"]:
+                    code["ids"].append(f"code-{box['ids'][0]}")
+                to.replace_self(nodes.reference("", "the code below this answer", refid=code["ids"][0]))
+
+
 def setup(app: Sphinx) -> dict[str, object]:
     """Register the directive with Sphinx."""
     for part in ("html", "questions_index"):
         app.setup_extension(f"companion.book.site.{part}")
     app.add_directive("interview-question", InterviewQuestion)
+    app.connect("doctree-read", lead_to_code)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

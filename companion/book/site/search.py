@@ -65,6 +65,8 @@ class Words:
         elif isinstance(node, nodes.math | nodes.math_block):
             yield self._formula(node)
             yield " " * isinstance(node, nodes.math_block)
+        elif isinstance(node, nodes.superscript) and "transposed" in node["classes"]:
+            yield "ᵀ"
         elif isinstance(node, nodes.Element) and not left_out(node):
             for child in node.children:
                 yield from self._pieces(child)
@@ -172,6 +174,13 @@ def without_common(made: list[list]) -> list[list]:
     return [[*entry[:-1], rest] for entry, rest in zip(made, rests, strict=True)]
 
 
+def without_twins(made: list[list]) -> list[list]:
+    """Leave out entries of the index of terms, which have no text, where the glossary has the term and links there."""
+    term = KINDS.index("term")
+    defined = {singular(name) for entry in made if entry[0] == term and entry[5] for name in entry[3].split(", ")}
+    return [entry for entry in made if entry[0] != term or entry[5] or singular(entry[3]) not in defined]
+
+
 def called(term: Term) -> set[str]:
     """Return the words of a term, in the forms in which they are compared: the glossary prefers the singular."""
     return {singular(word) for word in (term.name, *term.aliases)}
@@ -261,7 +270,7 @@ class Search:
         made = [
             [KINDS.index(kind), number, *rest] for number, name in enumerate(order) for kind, *rest in self.found[name]
         ]
-        made = without_common(made)
+        made = without_common(without_twins(made))
         for path in source_pages.modules(app.env):
             if not path.startswith(source_pages.ABOVE_THE_LIBRARY):
                 made += [[KINDS.index(kind), len(pages), *rest] for kind, *rest in in_source(path)]

@@ -48,14 +48,14 @@ def sizes(names: Iterable[str] = RELEASED) -> Rows:
         used = "–"
         if experts:
             shared = f" + {experts.shared}" * bool(experts.shared)
-            used = f"{experts.number}{shared}, {experts.used}{shared}"
+            used = f"{experts.used}{shared} of {experts.number}{shared}"
         rows[name] = {
             "layers": f"{config.n_layers}",
             "width": f"{config.d_model:,}",
             "heads": f"{config.n_heads}",
             "KV heads": "latent" if latent else f"{config.n_kv_heads or config.n_heads}",
             "FFN": f"{experts.d_ff if experts else config.d_ff:,}",
-            "experts, used": used,
+            "active experts": used,
             "vocabulary": f"{config.vocab:,}",
         }
     return rows

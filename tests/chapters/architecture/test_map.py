@@ -94,7 +94,7 @@ def columns(run, part):
     elif part == "keys-values":
         cross = decoder.cross_attention
         yield {
-            "from the encoder": memory,
+            "Z, from the encoder": memory,
             "keys": split(run, memory, cross.w_k),
             "values": split(run, memory, cross.w_v),
         }
@@ -106,9 +106,10 @@ def columns(run, part):
             "decoder-self-attention": ("decoder.layers.0.self_attention", decoder.self_attention),
             "cross-attention": ("decoder.layers.0.cross_attention", decoder.cross_attention),
         }[part]
-        given = run.read[name][:2] if part == "cross-attention" else run.read[name][:1]
+        inputs = ("Y, from the decoder", "Z, from the encoder") if part == "cross-attention" else ("in",)
+        given = run.read[name][: len(inputs)]
         weights = module.weights(*given, causal=part == "decoder-self-attention")
-        yield {"in": given[0], "weights": weights, "out": run.gave[name]}
+        yield dict(zip(inputs, given, strict=True)) | {"weights": weights, "out": run.gave[name]}
 
 
 @pytest.mark.parametrize("part", MAP.parts)

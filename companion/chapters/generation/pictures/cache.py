@@ -35,13 +35,13 @@ def decoding_step_by_step(wide: bool, tokens: Sequence[str] = TOKENS, prompt: in
         "desc": (
             f"Each row is a pass of the model. The first, prefill, reads the {prompt} tokens "
             f"{' '.join(tokens[:prompt])} at once and predicts {tokens[prompt]}. Each later pass, a decode step, reads "
-            "one token: the one that was predicted last. The keys and values of all earlier tokens come from the "
+            "one token: the one that was predicted last. The keys and values of all earlier tokens are read from the "
             f"cache. After {len(passes)} passes the text is {' '.join(tokens)}."
         ),
         "prefill": "prefill",
         "decode": "decode",
-        "now": "read in this pass",
-        "cached": "from the cache",
+        "now": "computed now",
+        "cached": "read from the cache",
         "next": "predicts",
     }
     x, cell, step = (88, 68, 48) if wide else (16, 34, 64)
@@ -64,8 +64,8 @@ def decoding_step_by_step(wide: bool, tokens: Sequence[str] = TOKENS, prompt: in
     y = 48 + step * len(passes) + 8
     c.bar(x, y, 20, 20, 1)
     c.text(x + 28, y + 10, labels["now"], SMALL, "start")
-    c.vector(x + (208 if wide else 160), y, [""], "key", 20, 20)
-    c.text(x + (236 if wide else 188), y + 10, labels["cached"], SMALL, "start")
+    c.vector(x + (208 if wide else 148), y, [""], "key", 20, 20)
+    c.text(x + (236 if wide else 176), y + 10, labels["cached"], SMALL, "start")
     return c
 
 

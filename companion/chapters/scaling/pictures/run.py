@@ -23,8 +23,8 @@ def large_run(wide: bool) -> Canvas:
         "division-sub": "processors, bits",
         "run": "run",
         "run-sub": "stable steps",
-        "model": "model",
-        "model-sub": "loss $L$",
+        "model": "trained model",
+        "model-sub": "of loss $L$",
     }
     steps = ("budget", "sizes", "division", "run", "model")
     c = Canvas("large-run", wide, 96 if wide else 400, labels["title"], labels["desc"])
