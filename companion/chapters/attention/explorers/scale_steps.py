@@ -67,9 +67,9 @@ def _sentences(found: list[dict[str, float]]) -> list[str]:
 
     return [
         f"One query meets {N_KEYS} keys; their entries are random, with mean 0 and variance 1, and d_k = 1. Each dot "
-        f"is a score, so far a single product. The spread of the scores, their standard deviation, is {shown(sd[0])}; this "
-        "query was chosen near the average. The lowest row shows how much each weight w changes with its own score: "
-        "w (1 − w).",
+        "is a score, so far a single product. The spread of the scores, their standard deviation, is "
+        f"{shown(sd[0])}; this query was chosen near the average. The lowest row shows how much each weight w changes "
+        "with its own score: w (1 − w).",
         "At d_k = 4 each score is the sum of 4 products, which cancel only in part. The spread grows to "
         f"{shown(sd[1])}, near {root(1)}, and the largest weight (orange) from {_share(top[0])} to {_share(top[1])}.",
         f"At d_k = 16 the spread is {shown(sd[2])}, near {root(2)}. The weights change less with their scores: "
