@@ -323,7 +323,7 @@ def test_who_follows_the_two_days_sees_their_forty_questions(clean):
     topics = page.locator(".progress-topic").evaluate_all("all => all.map((one) => one.dataset.topic)")
     shown = [name for topic in topics for name in missing(page, topic)]
     assert len(shown) > 300
-    choice = page.get_by_label("Only the 40 questions of the plan of two days")
+    choice = page.get_by_label("Only the 40 questions of the two-day plan")
     assert not choice.is_checked()
     step = {"read-it": {"done": True, "at": AT}}
     keep(page, plans={"plan-two-days": step}, mock={"ratings": {forty[0]: {"row": [3], "at": AT}}})

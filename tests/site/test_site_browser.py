@@ -675,6 +675,16 @@ def test_a_button_copies_a_formula_on_a_line_of_its_own(page: object, server: st
     page.wait_for_function(OPACITY, arg="1")
 
 
+def test_under_a_finger_the_sheet_shows_its_buttons_and_they_cover_no_formula(browser: object, server: str) -> None:
+    tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    tab.goto(f"{server}/book/interview/formulas.html")
+    button = tab.locator(".formula-math .copy-tex").first
+    assert button.evaluate("e => getComputedStyle(e).opacity") == "1"
+    formula, own = button.locator("..").locator("mjx-math").bounding_box(), button.bounding_box()
+    assert own["x"] >= formula["x"] + formula["width"]
+    tab.close()
+
+
 def test_a_page_without_such_formulas_loads_no_button(site: Path) -> None:
     assert "copy-formula" not in (site / "book/index.html").read_text("utf8")
 

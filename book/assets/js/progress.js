@@ -42,7 +42,7 @@
   const pieces = topics.flatMap((topic) => topic.pieces);
   const forty = pieces.filter((one) => one.sheet).sort((one, other) => one.sheet - other.sheet);
 
-  // Who follows the plan of two days sees its forty questions alone, and may ask for all.
+  // Who follows the two-day plan sees its forty questions alone, and may ask for all.
   const only = h("input", { type: "checkbox", id: "progress-forty", change: () => fill() });
   const isPlanned = () => Object.values(store.read("plans")["plan-two-days"] ?? {}).some((step) => step?.done === true);
   only.checked = isPlanned();
@@ -52,7 +52,7 @@
       { class: "progress-choose" },
       only,
       " ",
-      h("label", { for: only.id }, `Only the ${forty.length} questions of the plan of two days`),
+      h("label", { for: only.id }, `Only the ${forty.length} questions of the two-day plan`),
     ),
   );
   const within = (list) => (only.checked ? list.filter((one) => one.sheet) : list);

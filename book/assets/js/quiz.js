@@ -137,10 +137,9 @@
     const done = practice.items();
     const past = items.filter(({ id }) => done.has(id));
     const again = past.filter(({ id }) => !done.get(id).right);
-    const rest = again.length ? `; not right, when you last answered ${again.length === 1 ? "it" : "them"}:` : ".";
     counts.textContent =
       `You have tried ${past.length} of ${items.length} items. ` +
-      `Your last answer is right for ${past.length - again.length}${rest}`;
+      `At the last try of each: ${past.length - again.length} right, ${again.length} not right.`;
     wrong.replaceChildren(...again.map(({ element, id }) => h("li", {}, linked(element, id))));
     last.replaceChildren(...exam.last());
     last.hidden = !last.firstChild;

@@ -22,6 +22,9 @@ def on_start(app: Sphinx) -> None:
             del entry.fields["url"]
 
 
+REPEATS = "book/interview/mock-interview"  # all questions of the book, in scripts of their own
+
+
 class CitedIn(SphinxPostTransform):
     """Put under each source the pages that cite it, each linked to its first citation there."""
 
@@ -35,7 +38,7 @@ class CitedIn(SphinxPostTransform):
             return
         domain = self.env.get_domain("cite")
         pages: dict[str, dict[str, str]] = {}  # by the key of a source: pages, and the id of the first place of each
-        for ref in domain.citation_refs:
+        for ref in [one for one in domain.citation_refs if one.docname != REPEATS]:
             for cited in ref.targets:
                 pages.setdefault(cited.key, {}).setdefault(ref.docname, ref.citation_ref_id)
         for citation in domain.citations:
