@@ -28,7 +28,7 @@ class ScaleSteps(StepsExplorer):
 
     _js = ("steps.js", "scale_steps.js")
 
-    room = Numbers((420, 628), fixed=True)
+    room = Numbers((462, 678), fixed=True)
     widths = Numbers(WIDTHS, fixed=True)
     dots = Packed(digits=4, fixed=True)
     plan = Numbers(PLAN, fixed=True)
