@@ -58,6 +58,8 @@ def _sample_cases() -> list[Case]:
     below = drawn(64, 30, F32, (1.0, 20, 1.0))
     zeros = drawn(6, 8, F64, (1.0, 3, 1.0))
     mixed = drawn(4, 7, F32, (1.0, 0, 1.0))
+    hot = drawn(7, 9, F64, (500.0, 6, 0.95), 1e3)
+    hot[0][-1, :2] = torch.tensor([5000.0, 5001.0])
     return [
         Case((torch.tensor([[1.0, 4.0, 3.0]]).log(), (1.0,), (2,), (1.0,), torch.tensor([0.5])), "the example"),
         Case(drawn(1, 1, F64, (1.0, 0, 1.0)), "one token in the vocabulary"),
@@ -70,7 +72,7 @@ def _sample_cases() -> list[Case]:
         ),
         Case((beside, (1.0,) * 6, (0,) * 6, (1.0,) * 6, draws), "draws on a border and beside it"),
         Case((many, (0.7,) * 2000, (3,) * 2000, (1.0,) * 2000, even), "two thousand draws"),
-        Case(drawn(7, 9, F64, (500.0, 6, 0.95), 1e3), "large scores, hot"),
+        Case((hot[0], (500.0,) * 6 + (1.0,), *hot[2:]), "large scores, hot, and one row that is not"),
     ]
 
 
