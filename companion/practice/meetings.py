@@ -29,7 +29,7 @@ Sizes = dict[Place, int]
 NUMBERS = 100_000
 """No case is grown to more."""
 
-ARGUMENTS = 10
+ARGUMENTS = 12
 """What has more is a whole model: its parts are exercises of their own, and running it takes long."""
 
 

@@ -58,6 +58,7 @@ def _sample_cases() -> list[Case]:
     below = drawn(64, 30, F32, (1.0, 20, 1.0))
     zeros = drawn(6, 8, F64, (1.0, 3, 1.0))
     mixed = drawn(4, 7, F32, (1.0, 0, 1.0))
+    hidden = _hidden(drawn(8, 7, F64, (1.5, 0, 1.0))[0], 0, 6), *drawn(8, 7, F64, (1.5, 0, 1.0))[1:]
     hot = drawn(7, 9, F64, (500.0, 6, 0.95), 1e3)
     hot[0][-1, :2] = torch.tensor([5000.0, 5001.0])
     return [
@@ -67,9 +68,7 @@ def _sample_cases() -> list[Case]:
         Case((mixed[0], (0.5, 0.0, 2.0, 1.0), (3, 0, 0, 5), (0.9, 1.0, 0.8, 0.6), mixed[-1]), "all settings differ"),
         Case((*zeros[:-1], torch.zeros(6, dtype=F64)), "draws of 0"),
         Case((*below[:-1], torch.full((64,), 1 - 2.0**-24)), "draws just below 1"),
-        Case(
-            (_hidden(drawn(8, 7, F64, (1.5, 0, 1.0))[0], 0, 6), *drawn(8, 7, F64, (1.5, 0, 1.0))[1:]), "hidden tokens"
-        ),
+        Case(hidden, "hidden tokens"),
         Case((beside, (1.0,) * 6, (0,) * 6, (1.0,) * 6, draws), "draws on a border and beside it"),
         Case((many, (0.7,) * 2000, (3,) * 2000, (1.0,) * 2000, even), "two thousand draws"),
         Case((hot[0], (500.0,) * 6 + (1.0,), *hot[2:]), "large scores, hot, and one row that is not"),
