@@ -50,6 +50,10 @@ def _sample_cases() -> list[Case]:
         draws = torch.rand(rows, generator=generator, dtype=F64).to(dtype)
         return scores, *((value,) * rows for value in settings), draws
 
+    def first_row_cold(scores: Tensor, temperature: tuple, *rest: object) -> tuple:
+        scores[0, :2] = torch.tensor([5000.0, 5001.0])
+        return scores, (1.0, *temperature[1:]), *rest
+
     many = torch.tensor([[4.0, 3.0, 2.0, 1.0]], dtype=F64).log().expand(2000, 4).contiguous()
     even = (torch.arange(2000, dtype=F64) + 0.37) / 2000
     beside = torch.zeros(6, 4, dtype=F64)
@@ -58,9 +62,6 @@ def _sample_cases() -> list[Case]:
     below = drawn(64, 30, F32, (1.0, 20, 1.0))
     zeros = drawn(6, 8, F64, (1.0, 3, 1.0))
     mixed = drawn(4, 7, F32, (1.0, 0, 1.0))
-    hidden = _hidden(drawn(8, 7, F64, (1.5, 0, 1.0))[0], 0, 6), *drawn(8, 7, F64, (1.5, 0, 1.0))[1:]
-    hot = drawn(7, 9, F64, (500.0, 6, 0.95), 1e3)
-    hot[0][-1, :2] = torch.tensor([5000.0, 5001.0])
     return [
         Case((torch.tensor([[1.0, 4.0, 3.0]]).log(), (1.0,), (2,), (1.0,), torch.tensor([0.5])), "the example"),
         Case(drawn(1, 1, F64, (1.0, 0, 1.0)), "one token in the vocabulary"),
@@ -68,10 +69,12 @@ def _sample_cases() -> list[Case]:
         Case((mixed[0], (0.5, 0.0, 2.0, 1.0), (3, 0, 0, 5), (0.9, 1.0, 0.8, 0.6), mixed[-1]), "all settings differ"),
         Case((*zeros[:-1], torch.zeros(6, dtype=F64)), "draws of 0"),
         Case((*below[:-1], torch.full((64,), 1 - 2.0**-24)), "draws just below 1"),
-        Case(hidden, "hidden tokens"),
+        Case(
+            (_hidden(drawn(8, 7, F64, (1.5, 0, 1.0))[0], 0, 6), *drawn(8, 7, F64, (1.5, 0, 1.0))[1:]), "hidden tokens"
+        ),
         Case((beside, (1.0,) * 6, (0,) * 6, (1.0,) * 6, draws), "draws on a border and beside it"),
         Case((many, (0.7,) * 2000, (3,) * 2000, (1.0,) * 2000, even), "two thousand draws"),
-        Case((hot[0], (500.0,) * 6 + (1.0,), *hot[2:]), "large scores, hot, and one row that is not"),
+        Case(first_row_cold(*drawn(7, 9, F64, (500.0, 6, 0.95), 1e3)), "large scores, hot but for one row"),
     ]
 
 
