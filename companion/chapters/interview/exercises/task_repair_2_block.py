@@ -53,8 +53,8 @@ def _cases() -> list[Case]:
         Case(block(1, 1, 4, 3, 2), "one position"),
         Case((x, *rest), "an attention that gives 0, and a vector of zeros"),
         Case(block(2, 3, 4, 5, 2, F32)),
-        Case(block(3, 4, 6, 8, 3)),
-        Case(block(2, 6, 4, 7, 1, F32, 5.0), "larger inputs"),
+        Case(block(3, 4, 6, 8, 6)),
+        Case(block(2, 6, 4, 4, 1, F32, 5.0), "larger inputs"),
         Case((*large[:3], 100 * large[3], *large[4:]), "inputs in the thousands, large gains"),
     ]
 

@@ -76,7 +76,7 @@ def _cases() -> list[Case]:
         Case(model(2, 4, 4, 1), "one layer, the full length"),
         Case(model(2, 3, 6, 1, dtype=F32), "one layer"),
         Case(model(3, 5, 5, 2), "the full length"),
-        Case(model(2, 4, 9, 3, d=6, n_heads=3), "three layers"),
+        Case(model(2, 4, 9, 3, d=6, n_heads=6), "three layers"),
         Case(model(1, 1, 8, 2, dtype=F32), "one token"),
         Case((*large[:5], 100 * large[5], *large[6:]), "large embeddings, large gains"),
     ]
