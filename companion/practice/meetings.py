@@ -29,7 +29,7 @@ Sizes = dict[Place, int]
 NUMBERS = 100_000
 """No case is grown to more."""
 
-ARGUMENTS = 12
+ARGUMENTS = 10
 """What has more is a whole model: its parts are exercises of their own, and running it takes long."""
 
 
@@ -52,6 +52,8 @@ def meetings(exercise: Exercise) -> tuple[Case, ...]:
     met, made = set().union(*map(_equal, every)), []
     for base in _bases(exercise):
         have = sizes(exercise, base)
+        if _equal(dict.fromkeys(have, 1)) <= met:  # nothing is left to meet
+            continue
         groups = [group for group in _dimensions(have, every) if all(_varies(place, every) for place in group)]
         free = {place for group in groups for place in group if _grows(exercise, base, group)}
         for size in sorted(set(have.values()), reverse=True):
