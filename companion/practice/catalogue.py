@@ -163,7 +163,8 @@ def inputs(name: str, case: int) -> tuple[object, ...]:
     Raises:
         ValueError: no exercise of this name, or no such case.
     """
-    cases = _find(name).cases()
+    exercise = _find(name)
+    cases = (*exercise.cases(), *exercise.meetings)
     if case not in range(1, len(cases) + 1):
         raise ValueError(f"{name!r} has the cases 1 to {len(cases)}: got {case!r}. Use one of these.")
     return copy.deepcopy(cases[case - 1].arguments)

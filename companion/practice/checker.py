@@ -88,6 +88,7 @@ def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outco
         why = why or (_KEPT if before.keys() != kept(function).keys() else None)
         raise WrongAnswer(told(exercise, cases, number, problem, why), exercise.name, number, name) from outcome.error
     robustness.check_calls_are_apart(exercise, function, cases, wants, mine)
+    robustness.check_where_sizes_meet(exercise, function, cases)
     robustness.check_in_other_memory(exercise, function, cases, wants)
     robustness.check_gradients(exercise, function, cases)
     robustness.check_settings(exercise, cases, settings)

@@ -14,6 +14,7 @@ from torch._ops import OpOverloadPacket
 from companion.book.model import TIERS
 from companion.practice.budget import NO_BUDGET, Budget
 from companion.practice.compare import TOLERANCE
+from companion.practice.meetings import meetings
 from companion.practice.trial import answering
 
 
@@ -88,6 +89,8 @@ class Exercise:
             :mod:`companion.practice.trial`. Its parameters then name the arguments of a case.
         gradients: names of the arguments that gradients must reach from the one tensor that is returned, where the
             statement says so and there is no trial.
+        fixed: the arguments whose sizes stay as the cases have them, where the check looks for sizes that are equal by
+            chance: those that follow from other arguments, or whose entries must all differ, or must sum to 1.
         may_change: the arguments that an answer may change in a trial, such as a cache whose form is its own.
 
     Raises:
@@ -115,6 +118,7 @@ class Exercise:
     same_dtype: bool = False
     trial: Callable[..., object] | None = None
     gradients: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
     may_change: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -136,6 +140,11 @@ class Exercise:
         """Names of the arguments of a case, in order."""
         names = tuple(inspect.signature(self.trial or self.reference).parameters)
         return names[1:] if self.trial else names
+
+    @cached_property
+    def meetings(self) -> tuple[Case, ...]:
+        """Cases in which sizes are equal that differ in all others, made when this is first asked for."""
+        return meetings(self)
 
     def results(self, function: Callable[..., object], arguments: Sequence[object]) -> object:
         """Give what is compared of an answer: what it returns, or what the trial makes of it.

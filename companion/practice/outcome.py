@@ -17,6 +17,10 @@ OTHER_MEMORY = (
     "transpose) and that held other numbers in the call before, it was not. Read tensors by their axes and not by "
     "their order in memory, with `reshape` in place of `view`, and keep nothing from one call to the next."
 )
+SIZES_MEET = (
+    "All other cases are right, and here sizes are equal that differ there. Look for a transpose, a reshape or a "
+    "broadcast that finds its axis by the size."
+)
 NO_GRADIENT = (
     "A model is trained through this function: stay in torch, without `.detach()`, `.item()`, `.numpy()` and "
     "`no_grad()`, and make no new tensor from numbers of the arguments."

@@ -17,6 +17,7 @@ from companion.practice.outcome import (
     OTHER_MEMORY,
     OVERWRITTEN,
     SETTING,
+    SIZES_MEET,
     WRONG_AGAIN,
     Outcome,
     WrongAnswer,
@@ -83,13 +84,45 @@ def check_in_other_memory(
         if arguments is None:
             continue
         outcome = running.run_case(exercise, function, cases[i], arguments)
-        problem = running.problem(exercise, outcome, wants[i])
-        if problem is not None:
-            if outcome.error:
-                problem = errors.format_error(outcome.error, function)
-                errors.trim_traceback(outcome.error, function)
-            why = (outcome.error and errors.explain(outcome.error)) or OTHER_MEMORY
-            raise WrongAnswer(told(exercise, cases, i + 1, problem, why), exercise.name, i + 1) from outcome.error
+        _compare(exercise, function, cases, i + 1, outcome, wants[i], OTHER_MEMORY)
+
+
+def check_where_sizes_meet(exercise: Exercise, function: Callable[..., object], cases: Sequence[Case]) -> None:
+    """Run cases in which sizes are equal that differ in all others.
+
+    Args:
+        exercise: what is asked.
+        function: the answer.
+        cases: all cases.
+
+    Raises:
+        WrongAnswer: the answer is wrong there.
+    """
+    __tracebackhide__ = True
+    every = [*cases, *exercise.meetings]
+    for number, case in enumerate(exercise.meetings, start=len(cases) + 1):
+        want = exercise.results(exercise.reference, copy.deepcopy(case.arguments))
+        _compare(exercise, function, every, number, running.run_case(exercise, function, case), want, SIZES_MEET)
+
+
+def _compare(
+    exercise: Exercise,
+    function: Callable[..., object],
+    cases: Sequence[Case],
+    number: int,
+    outcome: Outcome,
+    want: object,
+    why: str,
+) -> None:
+    __tracebackhide__ = True
+    problem = running.problem(exercise, outcome, want)
+    if problem is None:
+        return
+    if outcome.error:
+        problem = errors.format_error(outcome.error, function)
+        errors.trim_traceback(outcome.error, function)
+        why = errors.explain(outcome.error) or why
+    raise WrongAnswer(told(exercise, cases, number, problem, why), exercise.name, number) from outcome.error
 
 
 def check_gradients(exercise: Exercise, function: Callable[..., object], cases: Sequence[Case]) -> None:

@@ -104,9 +104,14 @@ def test_inputs_give_the_case_and_a_copy_of_it():
     assert inputs("scaled-scores", 6)[0].abs().sum() > 0
 
 
-@pytest.mark.parametrize("case", [0, 12, -1])
+def test_inputs_give_the_cases_in_which_sizes_meet_as_well():
+    for x, y in zip(inputs("scaled-scores", 12), BY_NAME["scaled-scores"].meetings[0].arguments, strict=True):
+        assert torch.equal(x, y)
+
+
+@pytest.mark.parametrize("case", [0, 99, -1])
 def test_inputs_refuse_a_case_that_is_not_there(case):
-    with pytest.raises(ValueError, match=rf"'scaled-scores' has the cases 1 to 11: got {case}"):
+    with pytest.raises(ValueError, match=rf"'scaled-scores' has the cases 1 to \d\d: got {case}"):
         inputs("scaled-scores", case)
 
 

@@ -15,6 +15,9 @@ from companion.chapters.interview.exercises.task_attention_4_groups import _grou
 from companion.chapters.interview.exercises.task_gpt_2_loss import _loss
 from companion.chapters.interview.exercises.task_lora_1_layer import _Adapter, _layer
 from companion.chapters.interview.exercises.task_lora_2_model import _add
+from companion.chapters.interview.exercises.task_lora_3_merge import _merge
+from companion.chapters.interview.exercises.task_repair_2_block import norm
+from companion.chapters.interview.exercises.task_sampler_3_distribution import _distribution
 
 
 def cut(x, n_heads):
@@ -198,6 +201,47 @@ class ActsInTrainingOnly(_Adapter):
         return super().forward(x) if self.training else self.base(x)
 
 
+def merged_for_evaluation(model):
+    return _merge(model).eval()
+
+
+def exponentials(scores):
+    powers = scores.exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+def block_of_exponentials(x, w_qkv, w_o, gains, w_up, w_down, n_heads):
+    b, t, d = x.shape
+    q, k, v = (norm(x) * gains[0] @ w_qkv).view(b, t, 3, n_heads, -1).permute(2, 0, 3, 1, 4)
+    scores = q @ k.mT / math.sqrt(d // n_heads)
+    weights = exponentials(scores.masked_fill(torch.ones(t, t, dtype=torch.bool).triu(1), -math.inf))
+    y = x + (weights @ v).transpose(1, 2).reshape(b, t, d) @ w_o
+    return y + (norm(y) * gains[1] @ w_up).relu() @ w_down
+
+
+def model_of_exponentials(tokens, table, places, w_qkv, w_o, gains, w_up, w_down, n_heads):
+    x = table[tokens] + places[: tokens.shape[1]]
+    for layer in zip(w_qkv, w_o, gains, w_up, w_down, strict=True):
+        x = block_of_exponentials(x, *layer, n_heads)
+    return norm(x) @ table.mT
+
+
+def nucleus_of_exponentials(scores, p):
+    ranked, order = exponentials(scores).sort(dim=-1, descending=True, stable=True)
+    kept = (ranked.cumsum(-1) - ranked < p[:, None]) | (p[:, None] >= 1)
+    kept[:, 0] = True
+    return scores.masked_fill(~kept.gather(-1, order.argsort(-1)), -math.inf)
+
+
+def drawn_by_exponentials(scores, temperature, k, p, draws):
+    hot = temperature[:, None].clamp(min=1e-9)
+    kept = _distribution(scores, temperature, k, p) > 0
+    chances = exponentials((scores / hot).masked_fill(~kept, -math.inf)).where(temperature[:, None] > 0, kept * 1.0)
+    passed = (chances.cumsum(-1) <= draws[:, None]).sum(-1)
+    tokens = passed.minimum((torch.arange(scores.shape[1]) * (chances > 0)).amax(-1))
+    return tokens, scores.log_softmax(-1).gather(-1, tokens[:, None])[:, 0]
+
+
 def adapted_for_evaluation(model, *settings):
     found = _add(model, *settings)
     model.eval()
@@ -208,6 +252,11 @@ NEARLY_RIGHT = [
     ("lora-layer", "In evaluation mode, after `module.eval()`", ActsInTrainingOnly),
     ("lora-layer", "switched modules to evaluation mode", lambda *settings: _Adapter(*settings).eval()),
     ("lora-model", "switched modules to evaluation mode", adapted_for_evaluation),
+    ("lora-merge", "switched modules to evaluation mode", merged_for_evaluation),
+    ("repair-block", "large gains", block_of_exponentials),
+    ("repair-model", "large gains", model_of_exponentials),
+    ("sampler-top-p", "large scores, two of them close", nucleus_of_exponentials),
+    ("sampler-draw", "large scores, hot but for one row", drawn_by_exponentials),
     ("grow-masks", "a real token of zeros", layer_without_zero_tokens),
     ("grow-cache", "a real token of zeros", cache_without_zero_tokens),
     ("grow-groups", "a real token of zeros", groups_without_zero_tokens),

@@ -39,6 +39,7 @@ GATHER_PAGES = Exercise(
     place=1,
     minutes=10,
     reference=_gather_pages,
+    fixed=("pool",),  # the length has exactly the pages of the table
     cases=_gather_cases,
     tested="one page, pages in any order and ascending, full and nearly empty last pages, large numbers, a "
     "vector of zeros, both dtypes",

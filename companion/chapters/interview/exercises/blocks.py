@@ -52,7 +52,7 @@ def _block_cases() -> list[Case]:
         Case(block([1, 3], 3, 4, 2, F32), "one sentence padded"),
         Case(block([2, 5, 3], 5, 6, 3, F64)),
         Case(block([4, 4], 4, 6, 2, F32), "no padding"),
-        Case(block([3, 2], 7, 8, 4, F64), "no sentence fills the batch"),
+        Case(block([3, 2], 7, 8, 8, F64), "no sentence fills the batch"),
         Case(block([5, 3], 5, 4, 2, F64, 1e3), "large inputs"),
         Case((pair, torch.tensor([1]), torch.ones(2, 2), steep, *[eye] * 3, 1), "a large score at a hidden key"),
         Case((pair * torch.tensor([[0.0], [1.0]]), torch.tensor([2]), *by_hand[2:]), "a real token of zeros"),

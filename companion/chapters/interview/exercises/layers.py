@@ -133,7 +133,7 @@ def _cross_cases() -> list[Case]:
         Case(pair([2], 3, 3, 3, 1, F64), "a full source"),
         Case(pair([3, 1], 2, 4, 3, 2, F32), "as many sentences as heads"),
         Case(pair([5, 2, 4], 3, 5, 4, 2, F64)),
-        Case(pair([1, 3], 7, 3, 5, 4, F32), "more queries than keys"),
+        Case(pair([1, 4], 7, 4, 5, 4, F32), "more queries than keys"),
         Case(pair([4, 2, 7], 5, 7, 3, 3, F64)),
         Case(pair([2, 3], 3, 5, 3, 2, F64, 1e3), "large numbers in the source"),
         Case((x, memory, torch.tensor([2]), *[100.0 * one] * 2, one, one, 1), "a large score at a hidden key"),

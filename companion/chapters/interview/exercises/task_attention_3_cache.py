@@ -118,7 +118,7 @@ def _cached_cases() -> list[Case]:
         Case(by_hand, "the example"),
         Case(layer(4, 2, 2, F64, _padded(3, t=3), 3), "all at once"),
         Case(layer(4, 2, 2, F64, _padded(4, t=4), 1, 1, 1, 1), "one by one"),
-        Case(layer(5, 3, 2, F32, _padded(5, 5, t=5), 3, 1, 1), "a prompt, then one by one"),
+        Case(layer(5, 5, 2, F32, _padded(5, 5, t=5), 3, 1, 1), "a prompt, then one by one"),
         Case(layer(7, 2, 3, F64, _padded(6, 6, t=6), 2, 3, 1), "a second chunk of several"),
         Case(layer(7, 2, 3, F64, _padded(6, 4, 3, t=6, left=True), 4, 1, 1), "a prompt padded on the left"),
         Case(layer(5, 3, 2, F32, _padded(6, 5, 4, t=6, left=True), 3, 2, 1), "as many heads as sentences"),

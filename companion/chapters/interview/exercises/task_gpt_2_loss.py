@@ -110,8 +110,8 @@ def _loss_cases() -> list[Case]:
     return [
         Case((torch.tensor([[0, 0, 1]]), *_no_blocks(), 2), "the example"),
         Case((_texts(1, 4, 2, t=2, padding=3), *_stacked(draw, 4, 2, 1, 1, 3, F64), 3), "one target"),
-        Case((_texts(2, 5, 4, 4, t=4, padding=0), *_stacked(draw, 5, 3, 1, 2, 2, F32), 0), "no padding"),
-        Case((_texts(3, 6, 5, 3, 2, t=5, padding=0), *_stacked(draw, 6, 7, 2, 3, 2, F64), 0), "texts of three lengths"),
+        Case((_texts(2, 5, 4, 4, t=4, padding=0), *_stacked(draw, 5, 4, 1, 1, 4, F32), 0), "no padding"),
+        Case((_texts(3, 6, 5, 3, 2, t=5, padding=0), *_stacked(draw, 6, 7, 2, 2, 3, F64), 0), "texts of three lengths"),
         Case((_texts(4, 5, 4, 1, t=4, padding=2), *_stacked(draw, 5, 4, 3, 2, 3, F64), 2), "a text of one token"),
         Case((_texts(5, 5, 1, 0, t=3, padding=4), *_stacked(draw, 5, 4, 1, 2, 2, F64), 4), "no target at all"),
         Case((_texts(6, 7, 6, 4, t=6, padding=6), *_stacked(draw, 7, 9, 0, 2, 3, F64), 6), "no block"),

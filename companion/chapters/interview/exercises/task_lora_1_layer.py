@@ -140,10 +140,10 @@ def _layer_cases() -> list[Case]:
     return [
         Case(by_hand, "the example"),
         Case(layer((1,), 2, 3, 1, 1.0, F64), "rank 1"),
-        Case(layer((2, 3), 4, 4, 2, 8.0, F32), "a square map"),
+        Case(layer((3, 2), 4, 4, 2, 8.0, F32), "a square map"),
         Case(layer((3,), 5, 3, 3, 0.5, F64), "the largest rank"),
         Case(layer((), 5, 7, 2, 6.0, F64), "a single vector"),
-        Case(layer((2, 2, 3), 3, 5, 2, 16.0, F64, bias=False), "no bias, two leading axes"),
+        Case(layer((3, 2, 4), 3, 5, 2, 16.0, F64, bias=False), "no bias, two leading axes"),
         Case(layer((4,), 6, 6, 4, 4.0, F64), "alpha equal to the rank"),
         Case(layer((3,), 5, 7, 3, 6.0, F64, scale=1e3), "large inputs"),
     ]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from companion.chapters.interview.exercises.task_lora_1_layer import LAYER, _Adapter, _linear
+from companion.chapters.interview.exercises.task_lora_1_layer import LAYER, _Adapter, _linear, see_that_it_trains
 from companion.chapters.interview.exercises.task_lora_2_model import MODEL, _add, _cases, _fill_all, _made
 from companion.practice.definition import Edit, Exercise, Mistake
 from companion.practice.task import Task
@@ -76,6 +76,7 @@ def _merge_trial(
     merged = answer(model)
     if merged is not model:
         raise Refusal("Your function returned something else; the model itself is expected, changed in place.")
+    see_that_it_trains(model)
     modules = model.named_modules(remove_duplicate=False)
     kinds = [f"{name}: {_kind(module)}" for name, module in modules if f"{name}.".startswith(places)]
     weights = model.state_dict()

@@ -47,14 +47,15 @@ def _cases() -> list[Case]:
     by_hand = *by_hand, torch.ones(2, 1), torch.tensor([[1.0, 2.0]]), 1
     x, *rest = block(2, 5, 4, 6, 2)
     rest[1], x[1, 2] = torch.zeros_like(rest[1]), 0.0
+    large = block(2, 5, 6, 4, 2, F64, 1e3)
     return [
         Case(by_hand, "the example"),
         Case(block(1, 1, 4, 3, 2), "one position"),
         Case((x, *rest), "an attention that gives 0, and a vector of zeros"),
         Case(block(2, 3, 4, 5, 2, F32)),
-        Case(block(3, 4, 6, 8, 3)),
-        Case(block(2, 6, 4, 7, 1, F32, 5.0), "larger inputs"),
-        Case(block(2, 5, 6, 4, 2, F64, 1e3), "inputs in the thousands"),
+        Case(block(3, 4, 6, 8, 6)),
+        Case(block(2, 6, 4, 4, 1, F32, 5.0), "larger inputs"),
+        Case((*large[:3], 100 * large[3], *large[4:]), "inputs in the thousands, large gains"),
     ]
 
 

@@ -70,14 +70,15 @@ def _cases() -> list[Case]:
 
     zeros = torch.zeros(1, 2, 6), torch.zeros(1, 2, 2), torch.ones(1, 2, 2), torch.zeros(1, 2, 1), torch.zeros(1, 1, 2)
     table, places = torch.tensor([[3.0, 0.0], [0.0, 1.0]]), torch.tensor([[0.0, 3.0], [9.0, 0.0]])
+    large = model(2, 5, 7, 2, d=6, d_ff=9, vocab=11, scale=1e3)
     return [
         Case((torch.tensor([[0]]), table, places, *zeros, 1), "the example"),
         Case(model(2, 4, 4, 1), "one layer, the full length"),
         Case(model(2, 3, 6, 1, dtype=F32), "one layer"),
         Case(model(3, 5, 5, 2), "the full length"),
-        Case(model(2, 4, 9, 3, d=6, n_heads=3), "three layers"),
+        Case(model(2, 4, 9, 3, d=6, n_heads=6), "three layers"),
         Case(model(1, 1, 8, 2, dtype=F32), "one token"),
-        Case(model(2, 5, 7, 2, d=6, d_ff=9, vocab=11, scale=1e3), "large embeddings"),
+        Case((*large[:5], 100 * large[5], *large[6:]), "large embeddings, large gains"),
     ]
 
 

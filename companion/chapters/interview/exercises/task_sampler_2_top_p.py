@@ -31,6 +31,8 @@ def _top_p_cases() -> list[Case]:
     draw = RandomInputs(182)
     tied = torch.tensor([[0.0, -9.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]], dtype=F64)
     steep = torch.tensor([[0.0, -50.0, -60.0, 3.0], [40.0, -45.0, 1.0, 0.0], [0.0, -50.0, -60.0, 3.0]])
+    large = draw.normal(2, 11, dtype=F64, scale=1e3)
+    large[0, :2] = torch.tensor([5000.0, 5001.0])
     return [
         Case((torch.tensor([[2.0, 5.0, 3.0]]).log(), (0.6,)), "the example"),
         Case((draw.normal(1, 1, dtype=F64), (0.5,)), "one token in the vocabulary"),
@@ -42,7 +44,7 @@ def _top_p_cases() -> list[Case]:
         Case((steep, (1.0, 1.0, 0.999)), "p of 1, tokens that hardly count"),
         Case((_hidden(draw.normal(3, 6, dtype=F64), 0, 3), (0.8, 1.0, 0.4)), "tokens that are hidden already"),
         Case((draw.normal(5, 5, dtype=F64), (0.6, 0.9, 0.2, 0.7, 0.8)), "as many rows as tokens"),
-        Case((draw.normal(2, 11, dtype=F64, scale=1e3), (0.9, 1.0)), "large scores"),
+        Case((large, (0.9, 1.0)), "large scores, two of them close"),
     ]
 
 

@@ -50,6 +50,10 @@ def _sample_cases() -> list[Case]:
         draws = torch.rand(rows, generator=generator, dtype=F64).to(dtype)
         return scores, *((value,) * rows for value in settings), draws
 
+    def first_row_cold(scores: Tensor, temperature: tuple, *rest: object) -> tuple:
+        scores[0, :2] = torch.tensor([5000.0, 5001.0])
+        return scores, (1.0, *temperature[1:]), *rest
+
     many = torch.tensor([[4.0, 3.0, 2.0, 1.0]], dtype=F64).log().expand(2000, 4).contiguous()
     even = (torch.arange(2000, dtype=F64) + 0.37) / 2000
     beside = torch.zeros(6, 4, dtype=F64)
@@ -70,7 +74,7 @@ def _sample_cases() -> list[Case]:
         ),
         Case((beside, (1.0,) * 6, (0,) * 6, (1.0,) * 6, draws), "draws on a border and beside it"),
         Case((many, (0.7,) * 2000, (3,) * 2000, (1.0,) * 2000, even), "two thousand draws"),
-        Case(drawn(7, 9, F64, (500.0, 6, 0.95), 1e3), "large scores, hot"),
+        Case(first_row_cold(*drawn(7, 9, F64, (500.0, 6, 0.95), 1e3)), "large scores, hot but for one row"),
     ]
 
 
