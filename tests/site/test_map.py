@@ -231,7 +231,9 @@ def test_the_list_of_pages_shows_the_page_that_one_is_on(page: object, server: s
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(f"{server}/book/scaling/scaling-laws.html")
     chapter, search = sidebar.locator("li.toctree-l1.current > a"), sidebar.locator(".search-button__button")
-    chapter.evaluate("link => link.closest('div.bd-sidebar-primary').scrollBy(0, link.getBoundingClientRect().top - 10)")
+    chapter.evaluate(
+        "link => link.closest('div.bd-sidebar-primary').scrollBy(0, link.getBoundingClientRect().top - 10)"
+    )
     page.reload()  # the theme leaves the list where it was
     page.wait_for_load_state("load")
     end = search.bounding_box()
