@@ -814,8 +814,7 @@ def test_the_panel_counts_in_a_sentence_and_links_to_what_is_missing(visit, item
     assert not page.locator(".quiz-item:visible").count()
     panel = page.locator(".quiz-panel:visible")
     assert panel.locator(".quiz-counts").inner_text() == (
-        f"You have tried 2 of {len(items)} items. "
-        "At the last try of each: 1 right, 1 not right."
+        f"You have tried 2 of {len(items)} items. At the last try of each: 1 right, 1 not right."
     )
     wrong = panel.locator(".quiz-wrong a")
     assert wrong.evaluate_all("all => all.map((a) => a.hash)") == [f"#{other}"]
