@@ -27,7 +27,7 @@ def pieces(text: str) -> list[nodes.Node]:
         else:
             made.append(nodes.subscript("", "", nodes.inline("", "_", classes=["low"]), nodes.Text(found[3])))
         end = found.end()
-    return [piece for piece in (*made, nodes.Text(text[end:])) if not isinstance(piece, nodes.Text) or piece]
+    return [piece for piece in (*made, nodes.Text(text[end:])) if piece.astext()]
 
 
 def set_formulas(app: Sphinx, doctree: nodes.document, docname: str = "") -> None:

@@ -63,8 +63,7 @@ class Words:
         if isinstance(node, nodes.Text):
             yield node.astext()
         elif isinstance(node, nodes.math | nodes.math_block):
-            yield self._formula(node)
-            yield " " * isinstance(node, nodes.math_block)
+            yield self._formula(node) + " " * isinstance(node, nodes.math_block)
         elif isinstance(node, nodes.superscript) and "transposed" in node["classes"]:
             yield "ᵀ"
         elif isinstance(node, nodes.Element) and not left_out(node):
@@ -282,8 +281,7 @@ class Search:
 
 def _order(app: Sphinx) -> list[str]:
     """List the pages in the order of the book."""
-    env, seen = app.env, {}
-    waiting = [app.config.root_doc]
+    env, seen, waiting = app.env, {}, [app.config.root_doc]
     while waiting:
         name = waiting.pop()
         if name not in seen:
