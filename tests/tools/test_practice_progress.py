@@ -96,6 +96,7 @@ def small(folder, *, drills=DRILLS, items=ITEMS, index=INDEX, topic="training"):
         "book/one/index.ipynb": notebook(ONE),
         f"companion/chapters/{topic}/quiz.yml": items,
         "book/interview/drills.json": json.dumps(drills),
+        "companion/chapters/interview/forty.yml": "- title: Attention\n  questions: [q-hard]\n",
     }
     return SmallBook(folder, ["progress_page"], texts)
 
@@ -129,15 +130,17 @@ def test_the_table_counts_each_kind_of_each_topic_and_links_to_it(built):
 def test_the_lists_hold_each_piece_once_the_easy_ones_first_and_no_link_in_a_link(built):
     lists = built[built.index('<div class="progress-lists">') : built.index("Index<")]
     pieces = re.findall(
-        r'<li class="progress-piece" data-kind="(\w+)" data-name="([\w-]+)">(.*?)</li>', lists, re.DOTALL
+        r'<li class="progress-piece" data-kind="(\w+)" data-name="([\w-]+)"(?: data-sheet="(\d+)")?>(.*?)</li>',
+        lists,
+        re.DOTALL,
     )
-    assert [(kind, name, re.findall(r'href="([^"]+)"', text)) for kind, name, text in pieces] == [
-        ("question", "q-easy", ["one/index.html#q-easy"]),
-        ("question", "q-hard", ["one/index.html#q-hard"]),
-        ("drill", "scores", ["one/index.html#exr-scores"]),
-        ("item", "quiz-which", ["quiz.html#quiz-which"]),
+    assert [(kind, name, sheet, re.findall(r'href="([^"]+)"', text)) for kind, name, sheet, text in pieces] == [
+        ("question", "q-easy", "", ["one/index.html#q-easy"]),
+        ("question", "q-hard", "1", ["one/index.html#q-hard"]),
+        ("drill", "scores", "", ["one/index.html#exr-scores"]),
+        ("item", "quiz-which", "", ["quiz.html#quiz-which"]),
     ]
-    words = [plain(text) for _, _, text in pieces]
+    words = [plain(text) for *_, text in pieces]
     assert words[0].endswith("say? basic")
     assert r"\(\sqrt{d_k}\)" in words[0]
     assert words[2:] == ["Write the scores warm-up", "Which one holds? solid"]

@@ -117,7 +117,11 @@ class PracticeTable(Practice):
         )
         caption = element("caption", "", nodes.Text("What can be practised"))
         body = element("tbody", "", *rows)
-        return [element("table", "progress-table", caption, element("thead", "", element("tr", "", *head)), body)]
+        choose = element("p", "progress-choose progress-only")  # where a script puts its box: it has its room before
+        return [
+            choose,
+            element("table", "progress-table", caption, element("thead", "", element("tr", "", *head)), body),
+        ]
 
     def _row(self, topic: str, groups: dict[str, list[Piece]]) -> nodes.Element:
         name = element("th", "", self.link(f"missing-{topic}", nodes.Text(TOPICS[topic])), scope="row")
