@@ -46,8 +46,8 @@
   const only = h("input", { type: "checkbox", id: "progress-forty", change: () => fill() });
   const isPlanned = () => Object.values(store.read("plans")["plan-two-days"] ?? {}).some((step) => step?.done === true);
   only.checked = isPlanned();
-  const place = dom.one(".progress-only");
-  place.append(only, " ", h("label", { for: only.id }, `Only the ${forty.length} questions of the two-day plan`));
+  const words = `Only the ${forty.length} questions of the two-day plan`;
+  dom.one(".progress-only").append(only, " ", h("label", { for: only.id }, words));
   const within = (list) => (only.checked ? list.filter((one) => one.sheet) : list);
   const known = new Set(pieces.filter((one) => one.kind === "drill").map((one) => one.name));
   const ofKind = (list, kind) => list.filter((one) => one.kind === kind);
