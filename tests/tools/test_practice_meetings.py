@@ -41,6 +41,18 @@ def test_sizes_that_the_cases_have_equal_are_not_made_so_again():
     assert summed(cases=lambda: [*CASES, square]).meetings == ()
 
 
+def test_nothing_is_tried_where_all_sizes_met():
+    tried = []
+
+    def watched(x, lengths):
+        tried.append(x.shape)
+        return rows(x, lengths)
+
+    square = Case((torch.ones(2, 2), torch.tensor([1, 2])))
+    assert summed(reference=watched, cases=lambda: [*CASES, square]).meetings == ()
+    assert tried == []
+
+
 def test_what_the_reference_refuses_or_an_exercise_keeps_is_not_grown():
     def strict(x, lengths):
         if len(x) > 2 and x.shape[1] != 5:
