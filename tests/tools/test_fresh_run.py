@@ -249,6 +249,15 @@ def test_a_slower_computer_has_as_much_more_time(tmp_path, monkeypatch):
     assert fresh_run.run_problems("one/index", 62.0, 62.0, 100.0) == ["one/index: its cells ran 31 s, at most 30"]
 
 
+def test_imports_that_a_kernel_was_spared_count_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(fresh_run, "slower", lambda: 1.0)
+    monkeypatch.setattr(fresh_run, "BOOK", tmp_path / "book")
+    (tmp_path / "_toc.yml").write_text(contents("book/one/index.ipynb"), "utf8")
+    assert fresh_run.run_problems("one/index", 29.0, 40.0, 100.0, imports=0.5) == []
+    found = fresh_run.run_problems("one/index", 29.0, 40.0, 100.0, imports=2.0)
+    assert found == ["one/index: its cells ran 31 s, at most 30"]
+
+
 def run(book):
     """Run the notebook with nbval and the plugin; gives which tests failed, and all that was printed."""
     command = [sys.executable, "-m", "pytest", "-q", "-rf", "-p", "no:cacheprovider", "--nbval"]
