@@ -56,8 +56,17 @@ def entry(share, at="2026-01-01T00:00:00.000Z", **more):
 
 
 def scroll_to(page, share):
+    """To a share of the article, once its fonts are there and its height has settled."""
     page.evaluate(
         """async (share) => {
+          await document.fonts.ready;
+          const frame = () => new Promise(requestAnimationFrame);
+          let seen;
+          do {
+            seen = document.documentElement.scrollHeight;
+            await frame();
+            await frame();
+          } while (seen !== document.documentElement.scrollHeight);
           const { height } = document.querySelector(".bd-article").getBoundingClientRect();
           const before = scrollY;
           const heard = new Promise((done) => addEventListener("scroll", done, { once: true }));
