@@ -19,6 +19,7 @@ places:
   one: {parts: [output], says: The output is here.}
   one/page: {parts: [encoder]}
   whole: {parts: []}
+  three: {parts: [output], says: The output again.}
 """
 
 
@@ -39,11 +40,12 @@ def site(tmp_path_factory):
 
     other = {"text/html": "<b>own</b>", "text/plain": "own"}
     hint = "Point at it.\n\nOr see {doc}`/book/one/page`."
-    toctree = "```{toctree}\none/index\none/page\nwhole/index\ntwo/index\n```"
+    toctree = "```{toctree}\none/index\none/page\nthree/index\nwhole/index\ntwo/index\n```"
     pages = {
         "book/index.md": f"# Home\n\n{toctree}\n\n```{{transformer-map}}\n{hint}\n```\n",
         "book/one/index.ipynb": notebook("# One\n\nWords before.\n", cell(other)),
         "book/one/page.ipynb": notebook("# Page\n", cell(other)),
+        "book/three/index.ipynb": notebook("# Three\n", cell(other)),
         "book/two/index.ipynb": notebook("# Two\n", cell(other)),
         "book/whole/index.ipynb": notebook("# Whole\n", cell(two_boxes()._repr_mimebundle_())),
         "companion/chapters/architecture/map.yml": MAP,
@@ -85,6 +87,18 @@ def test_the_index_of_a_chapter_opens_with_the_map_and_its_part_is_lit(site):
     assert re.findall(r'data-part="(\w+)" class="f-lit"', page) == ["output"]
     assert re.findall(r'map-on-show" data-part="(\w+)"', page) == ["output"]
     assert "fig-wide" not in page
+
+
+@pytest.mark.parametrize(("name", "met"), [("one/index", []), ("three/index", ["encoder"])])
+def test_at_the_head_of_a_chapter_a_formula_and_shapes_are_of_parts_that_earlier_pages_explain(site, name, met):
+    page = site.html(name)
+    notes = dict(re.findall(r'<div class="map-note[^>]*data-part="(\w+)">(.*?)</div>', page, re.DOTALL))
+    spoken = dict(re.findall(r'aria-label="([^"]*)"><g data-part="(\w+)"', page))
+    assert list(notes) == ["encoder", "output"]
+    assert [part for part, note in notes.items() if "mjx-container" in note] == met
+    assert [part for part, note in notes.items() if "map-shapes" in note] == met
+    assert [part for said, part in spoken.items() if "Shapes" in said] == met
+    assert "Output : a box of output." in plain(notes["output"])
 
 
 def test_the_chapter_of_the_map_has_the_notes_behind_it_and_no_second_map(site):

@@ -2,8 +2,9 @@
 
 The drawing is a picture of the book and is made once. ``companion/chapters/architecture/map.yml`` has the shapes and
 the formula of each part, and the parts that a chapter is about. The directive ``{transformer-map}`` shows the map with
-a note on each part; the index of a chapter opens with it by itself. All notes lie in one place, so that the page stays
-where it is when ``map.js`` shows another. The small map is drawn from the boxes of the same picture.
+a note on each part; the index of a chapter opens with it by itself. There a note has formula and shapes only if an
+earlier chapter explains the part. All notes lie in one place, so that the page stays where it is when ``map.js`` shows
+another. The small map is drawn from the boxes of the same picture.
 """
 
 import re
@@ -115,21 +116,33 @@ def _titles(picture: str) -> dict[str, tuple[str, str]]:
     return {part: (page, title) for page, part, title, _ in _PART.findall(picture)}
 
 
+def _met(env: BuildEnvironment, docname: str, page: str) -> bool:
+    """Say whether the pages before a page of the book, or a page outside of its order, explain what a page explains."""
+    order = [toc.page(name) for name in toc.files(Path(env.srcdir))]
+    here = toc.page(docname)
+    return here not in order or page in order[: order.index(here)]
+
+
+def _facts(part: Part) -> list[nodes.Node]:
+    """Write the formula and the shapes of a part."""
+    formula = nodes.paragraph("", "", classes=["map-formula"])
+    for statement in part.statements:
+        formula += [nodes.math(statement, rf"\displaystyle {statement}"), nodes.Text(" ")]
+    shapes = nodes.bullet_list("", classes=["map-shapes"])
+    for what, sizes in part.shapes.items():
+        size = nodes.literal("", f"({', '.join(sizes)})")
+        shapes += nodes.list_item("", nodes.paragraph("", "", nodes.Text(f"{what} "), size))
+    return [formula, shapes]
+
+
 def _notes(env: BuildEnvironment, found: Map, picture: str, lit: tuple[str, ...], *hint: nodes.Node) -> nodes.Node:
     """Make the notes on all parts, of which the page shows one."""
     notes = [element("div", "map-note map-hint", *hint)] * bool(hint)
     for part, (page, title) in _titles(picture).items():
         name, _, about = title.partition(": ")
-        facts = found.parts[part]
-        formula = nodes.paragraph("", "", classes=["map-formula"])
-        for statement in facts.statements:
-            formula += [nodes.math(statement, rf"\displaystyle {statement}"), nodes.Text(" ")]
-        shapes = nodes.bullet_list("", classes=["map-shapes"])
-        for what, sizes in facts.shapes.items():
-            size = nodes.literal("", f"({', '.join(sizes)})")
-            shapes += nodes.list_item("", nodes.paragraph("", "", nodes.Text(f"{what} "), size))
         head = nodes.paragraph("", "", nodes.strong("", name), nodes.Text(f": {about}."), classes=["map-name"])
-        note = element("div", "map-note", head, formula, shapes, data_part=part)
+        facts = _facts(found.parts[part]) if hint or _met(env, env.docname, page) else []
+        note = element("div", "map-note", head, *facts, data_part=part)
         docname = f"book/{page}"
         if docname in env.found_docs and docname != env.docname:
             refers = {"refdomain": "std", "reftype": "doc", "reftarget": f"/{docname}", "refdoc": env.docname}
@@ -176,7 +189,7 @@ class HeadOfChapter(SphinxTransform):
         _depend(self.env, found)
         where = first.parent.index(first)
         if toc.page(self.env.docname) == found.page:
-            hint = "Point at a part, or tap it, to see its formula and its shapes."
+            hint = "Point at a part, or tap it, to see what it does, its formula and its shapes."
             first.parent.insert(where + 1, _notes(self.env, found, picture, (), nodes.paragraph("", hint)))
         elif place.says:
             narrow = nodes.raw("", f'<div class="fig-pair">{_NARROW.search(picture)[0]}</div>', format="html")
@@ -192,11 +205,13 @@ def make_live(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for raw in doctree.findall(nodes.raw) if found else ():
         if f'aria-labelledby="{found.picture}' not in raw.astext():
             continue
-        lit = raw.get("lit", ())
+        lit, explained = raw.get("lit", ()), _titles(_picture(app.env, found))
 
-        def name(link: re.Match) -> str:
+        def name(link: re.Match, lit: tuple = lit, explained: dict = explained) -> str:
             start, group, part, title = link.groups()
-            return f'{start} aria-label="{title}. Shapes: {escape(found.parts[part].spoken)}">{group}>'
+            shapes = not lit or _met(app.env, docname, explained[part][0])
+            spoken = f"{title}. Shapes: {escape(found.parts[part].spoken)}" if shapes else title
+            return f'{start} aria-label="{spoken}">{group}>'
 
         text = _LINK.sub(name, raw.astext())
         for part in lit:

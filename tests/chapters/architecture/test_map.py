@@ -70,9 +70,9 @@ def columns(run, part):
             token = run.model.source_embedding.token(asked)  # both sides share one table
             out = run.gave[f"{side}_embedding"]
             if part == "embedding":
-                yield {"tokens": asked, "table": table(run), "out": token}
+                yield {"tokens, one-hot in S": asked, "E, table": table(run), "X, out": token}
             else:
-                yield {"in": token, "added": (out - token)[0], "out": out}
+                yield {"X, in": token, "P, added": (out - token)[0], "X', out": out}
     elif part in ("feed-forward", "add-norm"):
         for stack, norms in (("encoder", 2), ("decoder", 3)):
             place = f"{stack}.layers.0"
@@ -83,14 +83,14 @@ def columns(run, part):
                     for name, out in run.gave.items()
                     if name.startswith(f"{place}.feed_forward.") and out.shape[-1] == 11
                 )
-                yield {"in": x, "hidden": hidden, "out": run.gave[f"{place}.feed_forward"]}
+                yield {"X, in": x, "hidden": hidden, "F, out": run.gave[f"{place}.feed_forward"]}
             for i in range(norms if part == "add-norm" else 0):
-                yield {"in": run.read[f"{place}.norm_{i + 1}"][0], "out": run.gave[f"{place}.norm_{i + 1}"]}
+                yield {"X, in": run.read[f"{place}.norm_{i + 1}"][0], "A, out": run.gave[f"{place}.norm_{i + 1}"]}
     elif part == "encoder":
-        yield {"in": run.read["encoder"][0], "out": memory}
+        yield {"X, in": run.read["encoder"][0], "Z, out": memory}
     elif part == "decoder":
         x, read, *_ = run.read["decoder"]
-        yield {"in": x, "from the encoder": read, "out": run.gave["decoder"]}
+        yield {"Y, in": x, "Z, from the encoder": read, "D, out": run.gave["decoder"]}
     elif part == "keys-values":
         cross = decoder.cross_attention
         yield {
@@ -99,14 +99,18 @@ def columns(run, part):
             "values": split(run, memory, cross.w_v),
         }
     elif part == "output":
-        yield {"in": run.gave["decoder"], "out": run.logits.softmax(-1)}
+        yield {"D, in": run.gave["decoder"], "E, table of embeddings": table(run), "p, out": run.logits.softmax(-1)}
     else:
         name, module = {
             "encoder-self-attention": ("encoder.layers.0.attention", encoder.attention),
             "decoder-self-attention": ("decoder.layers.0.self_attention", decoder.self_attention),
             "cross-attention": ("decoder.layers.0.cross_attention", decoder.cross_attention),
         }[part]
-        inputs = ("Y, from the decoder", "Z, from the encoder") if part == "cross-attention" else ("in",)
+        inputs = {
+            "encoder-self-attention": ("X, in",),
+            "decoder-self-attention": ("in",),
+            "cross-attention": ("Y, from the decoder", "Z, from the encoder"),
+        }[part]
         given = run.read[name][: len(inputs)]
         weights = module.weights(*given, causal=part == "decoder-self-attention")
         yield dict(zip(inputs, given, strict=True)) | {"weights": weights, "out": run.gave[name]}
@@ -123,6 +127,14 @@ def test_the_shapes_of_a_part_are_those_of_a_model_that_runs(run, part):
             what: tuple((SIZES | lengths)[size] for size in sizes) for what, sizes in MAP.parts[part].shapes.items()
         }
         assert {what: tuple(tensor.shape) for what, tensor in tensors.items()} == told
+
+
+@pytest.mark.parametrize("part", MAP.parts)
+def test_a_letter_that_is_said_to_stand_for_something_stands_in_the_formula(part):
+    said = {word for what in MAP.parts[part].shapes for word in re.findall(r"\b[A-Za-z]'?(?=,|$)", what)}
+    used = set(re.findall(r"(?<![\\A-Za-z{])[A-Za-z]'?(?![A-Za-z])", MAP.parts[part].formula))
+    assert said <= used
+    assert said or part == "decoder-self-attention"
 
 
 def evaluate(part, **names):

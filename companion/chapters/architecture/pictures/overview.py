@@ -58,7 +58,7 @@ def transformer_map(wide: bool) -> Canvas:
         "feed-forward-about": "Feed-forward network: the same two layers for each word on its own",
         "keys-values-about": "Keys and values: the encoder's output gives those of every cross-attention",
         "add-norm": "add & norm",
-        "add-norm-about": "Add and norm: the residual connection, then LayerNorm",
+        "add-norm-about": "Add and norm: input and output are added, then each vector is brought to one size",
         "embedding": "Embedding",
         "embedding-about": "Embedding: a vector for each token",
         "source": "the cat sat",
