@@ -47,7 +47,7 @@ What is it?
 :::{chapter-pages}
 :::
 
-## The chapter in ten sentences
+## Ten sentences for revision
 
 """ + "".join(f"{number}. A sentence.\n" for number in range(1, 11))
 
@@ -247,8 +247,9 @@ def page(name="attention/masks", text=CORE, code=(), lines=0, pictures=1):
             page("attention/index", INDEX.replace("{chapter-pages}", "{pages}")),
             "it lists no pages: use {chapter-pages}",
         ),
-        (page("attention/index", INDEX.replace("10. A", "A")), "The chapter in ten sentences has 9"),
-        (page("attention/index", "# A\n\nWhat?\n"), "The chapter in ten sentences has 0"),
+        (page("attention/index", INDEX.replace("10. A", "A")), "Ten sentences for revision has 9"),
+        (page("attention/index", "# A\n\nWhat?\n"), "its last section is not Ten sentences for revision"),
+        (page("attention/index", INDEX + "\n## What you need\n\nIt.\n"), "its last section is not Ten"),
     ],
 )
 def test_each_breach_of_a_rule_is_found(root, spoiled, breach):

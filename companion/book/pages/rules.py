@@ -28,6 +28,8 @@ MEASURED = {"seconds": 1, "megabytes": 0, "screens": 1}
 """What runs leave in ``_build/pages``, with the decimals that a table shows."""
 ENDING = ("In short", "Quick questions", "Where to go next")
 """The last sections of a core page."""
+REVISION = "Ten sentences for revision"
+"""The last section of the index of a chapter."""
 DOCUMENTS = r"documents?"
 PRIVATE = {
     r"join(?:s|ed|ing)?": "concatenate",
@@ -132,12 +134,13 @@ def ending(text: str) -> list[str]:
 
 
 def overview(text: str) -> list[str]:
-    """Check the page ``index`` of a chapter: its pages with their minutes, and ten sentences."""
+    """Check the page ``index`` of a chapter: its pages with their minutes, and at its end ten sentences."""
     found = [] if "{chapter-pages}" in text else ["it lists no pages: use {chapter-pages}"]
     sections = _HEADING.split(text)[1:]
-    ten = dict(zip(sections[::2], sections[1::2], strict=True)).get("The chapter in ten sentences", "")
-    count = len(re.findall(r"^\d+\. ", ten, re.MULTILINE))
-    return found + ([] if count == 10 else [f"The chapter in ten sentences has {count}"])
+    if sections[-2:-1] != [REVISION]:
+        return [*found, f"its last section is not {REVISION}: a newcomer meets its terms too early"]
+    count = len(re.findall(r"^\d+\. ", sections[-1], re.MULTILINE))
+    return found + ([] if count == 10 else [f"{REVISION} has {count}"])
 
 
 def run_breaches(kind: str, seconds: float, megabytes: float) -> list[str]:

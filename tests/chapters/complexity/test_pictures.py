@@ -22,7 +22,7 @@ def test_the_two_layers_of_equal_work_differ_as_the_package_counts():
     drawn = pictures.equal_work()
     for canvas in (drawn.wide, drawn.narrow):
         texts = said(canvas)
-        assert texts.count(f"{attention.flops / 1e9:.1f} GFLOP") == 2
+        assert texts.count(f"{attention.flops / 1e9:.1f} billion") == 2
         assert [texts.count(f"{value:,}") for value in (attention.path, lstm.path)] == [3, 3]
         full = re.findall(r'<rect [^>]*width="([\d.]+)"[^>]*class="f-cell f-(attention|ink) f-full"', canvas.svg())
         widths = [float(width) for width, _ in full]

@@ -158,6 +158,8 @@ def three_uses(wide: bool) -> Canvas:
         "causal-sub": "no word asks a later one",
         "cross": "Cross-attention",
         "cross-sub": "one text asks another",
+        "asks": "asks",
+        "asked": "asked",
         "source": "the cat sat",
         "target": "die Katze",
     }
@@ -175,9 +177,8 @@ def three_uses(wide: bool) -> Canvas:
         c.text(x0, y0 + 38, labels[f"{use}-sub"], SMALL, "start", "muted")
         columns = [x0 + w / 2 + step * i for i in range(3)]
         if k == 0 or not wide:
-            c.text(x0 - 14, top + 16, "$Q$", LABEL, "end", "query", strong=True)
-            c.text(x0 - 34, bottom + 16, "$K$", LABEL, "end", "key", strong=True)
-            c.text(x0 - 14, bottom + 16, "$V$", LABEL, "end", "value", strong=True)
+            c.text(x0 - 10, top + 16, labels["asks"], SMALL, "end", "query", strong=True)
+            c.text(x0 - 10, bottom + 16, labels["asked"], SMALL, "end", "key", strong=True)
         tops = [column + step / 2 * (3 - len(asking)) for column in columns[: len(asking)]]
         for i, here in enumerate(tops):
             last = i == len(tops) - 1

@@ -16,15 +16,15 @@ def large_run(wide: bool) -> Canvas:
             "get as few bits as they bear. The run has to stay stable to its end, and a trained model comes out."
         ),
         "budget": "budget",
-        "budget-sub": "$C$ FLOPs",
+        "budget-sub": "in FLOPs",
         "sizes": "sizes",
-        "sizes-sub": "$N$ and $D$",
+        "sizes-sub": "model and data",
         "division": "division",
         "division-sub": "processors, bits",
         "run": "run",
         "run-sub": "stable steps",
         "model": "trained model",
-        "model-sub": "of loss $L$",
+        "model-sub": "with its loss",
     }
     steps = ("budget", "sizes", "division", "run", "model")
     c = Canvas("large-run", wide, 96 if wide else 400, labels["title"], labels["desc"])

@@ -14,7 +14,7 @@ def four_questions(wide: bool) -> Canvas:
         "desc": (
             "Four panels. Any function: a smooth curve and the steps that approximate it. Any program: a tape with a "
             "head above its third cell. Which rule: three points, and two curves through them that differ where there "
-            f"is no point. Which circuits: the tokens {' '.join(TOKENS)}, and an arrow from the last one to the "
+            f"is no point. Which algorithm: the tokens {' '.join(TOKENS)}, and an arrow from the last one to the "
             "token after the first A."
         ),
         "function": "Any function?",
@@ -22,8 +22,8 @@ def four_questions(wide: bool) -> Canvas:
         "program": "Any program?",
         "program-sub": "generated tokens",
         "rule": "Which rule?",
-        "rule-sub": "inductive bias",
-        "heads": "Which circuits?",
+        "rule-sub": "of those that fit",
+        "heads": "Which algorithm?",
         "heads-sub": "what heads compute",
     }
     pages = {

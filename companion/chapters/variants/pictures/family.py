@@ -22,7 +22,7 @@ def one_block(wide: bool) -> Canvas:
             "Six rows go through one stack of blocks. BERT reads words, some of them hidden, and gives the hidden "
             "words; GPT reads the words so far and gives the next word; T5 reads a task with its words and gives an "
             "answer in words. ViT and DETR read patches of an image and give a class or objects; CLIP and LLaVA read "
-            "an image with words and give a score or an answer. AlphaFold reads pairs of residues and gives the shape "
+            "an image with words and give a score or an answer. AlphaFold reads pairs of amino acids and gives the shape "
             "of a protein."
         ),
         "block": "blocks",
@@ -31,7 +31,7 @@ def one_block(wide: bool) -> Canvas:
         "t5": ("T5", "task and words", "answer in words"),
         "vit": ("ViT, DETR", "image patches", "class, or objects"),
         "clip": ("CLIP, LLaVA", "image and words", "score, or answer"),
-        "evoformer": ("AlphaFold", "pairs of residues", "shape of a protein"),
+        "evoformer": ("AlphaFold", "amino acid pairs", "shape of a protein"),
         "read": "reads",
         "given": "gives",
     }
