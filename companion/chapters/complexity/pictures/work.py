@@ -30,7 +30,8 @@ def equal_work(wide: bool, n: int = EQUAL["n"], d: int = EQUAL["d"]) -> Canvas:
         "title": "Two layers of equal work",
         "desc": (
             f"An attention layer and an LSTM layer on {n:,} positions of width {d}. "
-            f"Both take {attention.flops / 1e9:.1f} billion operations. Attention takes 1 sequential step, the LSTM {n:,}. "
+            f"Both take {attention.flops / 1e9:.1f} billion operations. "
+            f"Attention takes 1 sequential step, the LSTM {n:,}. "
             f"The longest path is 1 in attention and {n:,} in the LSTM. "
             f"Attention multiplies {n:,} rows by a matrix at once; the LSTM's state is one row, but its "
             "input products, half the work, can be batched."

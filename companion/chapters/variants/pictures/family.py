@@ -22,8 +22,8 @@ def one_block(wide: bool) -> Canvas:
             "Six rows go through one stack of blocks. BERT reads words, some of them hidden, and gives the hidden "
             "words; GPT reads the words so far and gives the next word; T5 reads a task with its words and gives an "
             "answer in words. ViT and DETR read patches of an image and give a class or objects; CLIP and LLaVA read "
-            "an image with words and give a score or an answer. AlphaFold reads pairs of amino acids and gives the shape "
-            "of a protein."
+            "an image with words and give a score or an answer. AlphaFold reads pairs of amino acids and gives the "
+            "shape of a protein."
         ),
         "block": "blocks",
         "bert": ("BERT", "masked words", "hidden words"),
