@@ -23,8 +23,8 @@ def training_step(wide: bool) -> Canvas:
         "desc": (
             "Data give a batch of tokens, which the model reads to give logits. The loss compares them with the tokens "
             "that really came next. Going backward gives a gradient. The optimiser, AdamW, turns it into a change of "
-            "the parameters, scaled by a learning rate that a schedule sets, and the next step begins. The losses of all "
-            "steps make the curve, which tells whether the run is sound."
+            "the parameters, scaled by a learning rate that a schedule sets, and the next step begins. The losses of "
+            "all steps make the curve, which tells whether the run is sound."
         ),
         "data": "data",
         "data-sub": "a batch",
