@@ -82,7 +82,8 @@ def decoy(cases: Sequence[Case], index: int, way: int | None = None) -> tuple[ob
     """Make arguments of the sizes of a case with another content.
 
     From case to case it changes all that has entries, one argument of these, those without fractions first (a mask,
-    lengths), or one plain number.
+    lengths), or one plain number. Before every second case the dtype is another too: what is kept by sizes has the
+    dtype of the call that came first.
 
     Args:
         cases: all of an exercise.
@@ -106,6 +107,8 @@ def decoy(cases: Sequence[Case], index: int, way: int | None = None) -> tuple[ob
     chosen = ways[index % len(ways) if way is None else way]
     elsewhere = [case.arguments for case in itertools.chain(cases[index + 1 :], cases[:index])]
     changed = [_other(x, [other[i] for other in elsewhere]) if i in chosen else x for i, x in enumerate(given)]
+    if way is None and index % 2:
+        changed = tree_map(_in_other_dtype, changed)
     return None if all(map(same, given, changed)) else tuple(changed)
 
 
@@ -146,6 +149,12 @@ def _scattered(x: object) -> object:
         return x
     turned = x.permute(*reversed(range(x.ndim)))
     return torch.stack([turned, turned], dim=-1)[..., 0].permute(*reversed(range(x.ndim)))
+
+
+def _in_other_dtype(x: object) -> object:
+    if not isinstance(x, Tensor) or not x.is_floating_point():
+        return x
+    return x.float() if x.dtype == torch.float64 else x.double()
 
 
 def _has_entries(x: object) -> bool:

@@ -25,6 +25,11 @@ NO_GRADIENT = (
     "A model is trained through this function: stay in torch, without `.detach()`, `.item()`, `.numpy()` and "
     "`no_grad()`, and make no new tensor from numbers of the arguments."
 )
+NAN_GRADIENT = (
+    "NaN comes back from a step whose result is replaced later: what a `where`, a mask or `nan_to_num` hides gets the "
+    "gradient 0, and 0 times infinity is NaN. Replace what is infinite before that step, `masked_fill` in place of a sum "
+    "with minus infinity."
+)
 SETTING = (
     "Every case is right, but your function changed the {name} of torch, which all code after it shares. Give a dtype "
     "or a generator to the call that needs it, and use `with torch.no_grad():` where gradients are to be off."

@@ -13,6 +13,7 @@ from companion.practice.compare import difference
 from companion.practice.decoys import NUMBERS, call_in_other_memory
 from companion.practice.definition import Case, Exercise
 from companion.practice.outcome import (
+    NAN_GRADIENT,
     NO_GRADIENT,
     OTHER_MEMORY,
     OVERWRITTEN,
@@ -126,7 +127,7 @@ def _compare(
 
 
 def check_gradients(exercise: Exercise, function: Callable[..., object], cases: Sequence[Case]) -> None:
-    """Compare gradients on the largest case on which those of the reference are finite.
+    """Compare gradients on the cases on which those of the reference are finite, the largest first.
 
     Args:
         exercise: what is asked.
@@ -140,7 +141,7 @@ def check_gradients(exercise: Exercise, function: Callable[..., object], cases: 
     tolerance = {dtype: 100 * allowed for dtype, allowed in exercise.tolerance.items()}
     for i in reversed(by_size(exercise, cases) if exercise.gradients else []):
         want = _gradients(exercise, exercise.reference, cases[i])
-        if not all(x.isfinite().all() and x.any() for x in want):
+        if not all(x.isfinite().all() for x in want):
             continue
         try:
             found = difference(_gradients(exercise, function, cases[i]), want, tolerance, exercise.gradients)
@@ -149,8 +150,8 @@ def check_gradients(exercise: Exercise, function: Callable[..., object], cases: 
             found = f"Torch says: {error}"
         if found:
             problem = wrap(f"The numbers are right, and the gradients are not. {found}")
-            raise WrongAnswer(told(exercise, cases, i + 1, problem, NO_GRADIENT), exercise.name, i + 1)
-        return
+            why = NAN_GRADIENT if " NaN, " in found else NO_GRADIENT
+            raise WrongAnswer(told(exercise, cases, i + 1, problem, why), exercise.name, i + 1)
 
 
 def _gradients(exercise: Exercise, function: Callable[..., object], case: Case) -> tuple[Tensor, ...]:

@@ -57,10 +57,10 @@ def same(before: object, after: object) -> bool:
         after: the same after the call.
 
     Returns:
-        Whether no shape, dtype or entry differs; NaN is like NaN.
+        Whether no shape, dtype or entry differs, nor whether gradients are recorded; NaN is like NaN.
     """
     if isinstance(before, Tensor) and isinstance(after, Tensor):
-        if before.shape != after.shape or before.dtype != after.dtype:
+        if any(getattr(before, fact) != getattr(after, fact) for fact in ("shape", "dtype", "requires_grad")):
             return False
         return bool(((before == after) | (before.isnan() & after.isnan())).all())
     if isinstance(before, tuple | list) and isinstance(after, tuple | list):
@@ -106,7 +106,7 @@ def answering(
 def _copied(x: object) -> object:
     """Copy tensors, at any depth of tuples, lists and dictionaries, and sets; give other objects as they are."""
     if isinstance(x, Tensor):
-        return x.detach().clone()
+        return x.detach().clone().requires_grad_(x.requires_grad)
     if isinstance(x, tuple | list):
         return [_copied(part) for part in x]
     if isinstance(x, dict):
