@@ -33,7 +33,8 @@ class ClaimError(AssertionError):
 class Row:
     """One case: its name, its side of the conditions, whether the statement is true, what was measured.
 
-    ``true`` is ``None`` where the case decides nothing, as a tie of runs that all failed. ``clear`` says that the statement is as true, or as false, of all values within the tolerance.
+    ``true`` is ``None`` where the case decides nothing, as a tie of runs that all failed. ``clear`` says that the
+    statement is as true, or as false, of all values within the tolerance.
     """
 
     name: str
@@ -208,8 +209,7 @@ class Result:
         """Give the names of the columns, and for each side of the conditions its rows as texts."""
         names = list(self.rows[0].values)
         cells = {
-            row.name: [row.name, *(texts(row.values[name]) for name in names), OUTCOMES[row.true]]
-            for row in self.rows
+            row.name: [row.name, *(texts(row.values[name]) for name in names), OUTCOMES[row.true]] for row in self.rows
         }
         sides = dict.fromkeys(row.side for row in self.rows)
         head = ["Case", *(name or "Measured" for name in names), "The claim"]
