@@ -16,6 +16,7 @@ EXPECTED = {
     "outdated": {"inside": False},
 }
 """Whether the statement must be true in the cases, by verdict. No measurement settles the other verdicts."""
+OUTCOMES = {True: "holds", False: "fails", None: "undecided"}
 SIDES = {"inside": "Inside the conditions", "outside": "Outside them"}
 WIDTH, MOST = 88, 8
 
@@ -32,17 +33,18 @@ class ClaimError(AssertionError):
 class Row:
     """One case: its name, its side of the conditions, whether the statement is true, what was measured.
 
-    ``clear`` says that the statement is as true, or as false, of all values within the tolerance.
+    ``true`` is ``None`` where the case decides nothing, as a tie of runs that all failed. ``clear`` says that the
+    statement is as true, or as false, of all values within the tolerance.
     """
 
     name: str
     side: str
-    true: bool
+    true: bool | None
     values: Values
     clear: bool = True
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.side}): {self.text}, so it is {self.true}"
+        return f"{self.name} ({self.side}): {self.text}, so it is {OUTCOMES[None] if self.true is None else self.true}"
 
     @property
     def text(self) -> str:
@@ -50,12 +52,14 @@ class Row:
         return "; ".join(f"{name} {texts(values)}".strip() for name, values in self.values.items())
 
 
-def truth(name: str, value: object) -> bool:
-    """Take one bool of Python, NumPy or PyTorch; a number or an array is an oversight.
+def truth(name: str, value: object) -> bool | None:
+    """Take one bool of Python, NumPy or PyTorch, or ``None`` for ``"undecided"``; all else is an oversight.
 
     Raises:
         ValueError: it is something else.
     """
+    if isinstance(value, str) and value == OUTCOMES[None]:
+        return None
     shape = getattr(value, "shape", ())
     if isinstance(value, bool) or (shape == () and str(getattr(value, "dtype", "")) in ("bool", "torch.bool")):
         return bool(value)
@@ -130,7 +134,7 @@ def rows(
         value = measure(case)
         true = truth(f"says, for {name!r},", says(value))
         others = nudged(value, within) if within is not None else ()
-        yield Row(name, side, true, values_of(name, value), all(bool(says(other)) == true for other in others))
+        yield Row(name, side, true, values_of(name, value), all(truth(name, says(other)) == true for other in others))
 
 
 @dataclass(frozen=True)
@@ -205,8 +209,7 @@ class Result:
         """Give the names of the columns, and for each side of the conditions its rows as texts."""
         names = list(self.rows[0].values)
         cells = {
-            row.name: [row.name, *(texts(row.values[name]) for name in names), "holds" if row.true else "fails"]
-            for row in self.rows
+            row.name: [row.name, *(texts(row.values[name]) for name in names), OUTCOMES[row.true]] for row in self.rows
         }
         sides = dict.fromkeys(row.side for row in self.rows)
         head = ["Case", *(name or "Measured" for name in names), "The claim"]

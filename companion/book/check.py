@@ -27,12 +27,12 @@ def check_claim(
 
     One statement is asked of all cases. A claim that ``holds`` is true in all of them, one that is ``wrong`` or
     ``outdated`` in none. One that ``holds-with-conditions`` is true in all cases inside its conditions and in none
-    outside them.
+    outside them. A case that decides nothing, as a tie, is shown and does not count; each side has one that decides.
 
     Args:
         claim_id: the entry's id in the ledger, or ``claim/part`` for a part of one.
         measure: takes a case and returns what decides: a number, a few of them in a list, or by their names.
-        says: takes what was measured and tells whether the statement is true of it.
+        says: takes what was measured and tells whether the statement is true of it, or ``"undecided"``.
         inside: the cases that the claim speaks of, by name; for ``holds-with-conditions`` those inside its conditions.
         outside: cases outside the conditions; only for ``holds-with-conditions``.
         evidence: what a reader should know about the measurement, in a line.
@@ -74,7 +74,8 @@ def check_claim(
 
 def _compare(claim: Claim, found: Sequence[Row]) -> None:
     wanted = EXPECTED[claim.verdict]
-    if any(row.true != wanted[row.side] for row in found):
+    decided = [row for row in found if row.true is not None]
+    if any(row.true != wanted[row.side] for row in decided) or {row.side for row in decided} != wanted.keys():
         needed = " and ".join(f"{truth} {side}" for side, truth in wanted.items())
         raise ClaimError(
             f"{claim.id}: the ledger says {claim.verdict!r}, for which the statement must be {needed}, but the cell "

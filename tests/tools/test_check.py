@@ -1,6 +1,7 @@
 """`check_claim` and `cite_claim`: what each verdict needs, what is refused, and what is shown."""
 
 import math
+import re
 
 import nbformat
 import numpy as np
@@ -140,6 +141,20 @@ def test_all_cases_have_values_of_the_same_names():
 def test_an_answer_is_one_truth(answer):
     with pytest.raises(ValueError, match=r"says, for 'a', is one truth value: got .*Compare, then reduce"):
         check_claim("holds", float, lambda value: answer, inside={"a": 1})
+
+
+def undecided_at_two(value):
+    return "undecided" if value == 2 else value > 2
+
+
+def test_a_case_that_decides_nothing_is_shown_and_does_not_count(capsys):
+    check_claim("holds", float, undecided_at_two, inside={"a tie": 2, "clear": 3})
+    assert re.search(r"a tie +2 +undecided\n", capsys.readouterr().out)
+    for cases in ({"inside": {"a": 2}, "outside": {"b": 1}}, {"inside": {"a": 3}, "outside": {"b": 2}}):
+        with pytest.raises(ClaimError, match="so it is undecided"):  # nothing decides on one side
+            check_claim("holds-with-conditions", float, undecided_at_two, **cases)
+    with pytest.raises(ValueError, match="not so of all values within the tolerance"):
+        check_claim("holds", float, undecided_at_two, inside={"a": 2.5, "b": 3}, within=0.5)
 
 
 @pytest.mark.parametrize("answer", [True, np.bool_(True), torch.ones(2).bool().all()])
