@@ -196,9 +196,14 @@ WITH_PARTS = """
 @pytest.fixture(scope="module")
 def with_claims(tmp_path_factory):
     """A small book whose chapter settles its claims on a page of their own."""
-    book = small(tmp_path_factory.mktemp("book"), index=PAGES["index"].replace("one/index", "one/index\none/claims"))
+    book = small(
+        tmp_path_factory.mktemp("book"), index=PAGES["index"].replace("one/index", "one/index\none/claims\ntwo/index")
+    )
     book.write("companion/chapters/one/claims.yml", WITH_PARTS)
-    book.write("_toc.yml", contents("book/one/index.ipynb", "book/one/claims.ipynb", "book/ledger.md"))
+    listed = contents("book/one/index.ipynb", "book/one/claims.ipynb", "book/two/index.ipynb")
+    listed = listed.replace("- chapters:", "- caption: Chapters\n  chapters:")
+    book.write("_toc.yml", listed + contents("book/ledger.md").split("parts:\n")[1])
+    book.write("book/two/index.ipynb", notebook("# Chapter two"))
     book.write("book/one/index.ipynb", chapter([], TEXT + QUESTION))
     cells = [
         "# What is said\n\n```{claims-table}\n```\n",
@@ -233,11 +238,12 @@ def test_the_ledger_tells_what_claims_and_their_parts_rest_on(with_claims):
     words = plain(page.text)
     assert "Rows sum to 1. holds · derived · in 3 of 5 documents · settled by a cell in Chapter one" in words
     assert "holds with conditions · measured · cited · in 1 of 5 documents · settled by a cell in Chapter one" in words
-    assert (
-        "It is wide. wrong · measured Right is: No, narrow. It is long. holds · cited Conditions: Its length." in words
+    assert "It is wide. wrong · measured It is long. holds · cited Conditions: Its length. Evidence:" in words, (
+        "what is right is said once, for the whole"
     )
     assert ["measured", "An experiment settles it, which could have come out the other way.", "1"] in rows(page)
     assert ["cited", "Numbers or words of somebody else settle it.", "0"] in rows(page)
+    assert "Chapters without a claim: Chapter two." in words
 
 
 def test_a_question_is_folded_under_its_text(built):
