@@ -83,7 +83,7 @@ def library(root: Path = toc.CHECKOUT) -> list[str]:
     return [path for path in paths if not path.startswith(ABOVE_THE_LIBRARY) and definitions(path, root)]
 
 
-def tests_of(root: Path = toc.CHECKOUT) -> dict[str, list[str]]:
+def caught_in(root: Path = toc.CHECKOUT) -> dict[str, list[str]]:
     """List for each module the tests that must catch the faults planted in it, as paths below ``root``."""
     found: dict[str, set[str]] = {}
     for path in sorted((root / "tests" / "mutants").glob("*.yml")):
@@ -182,7 +182,7 @@ def _link(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
     """Make a page of each module that is linked to."""
-    tests, options = tests_of(), app.config.html_theme_options
+    tests, options = caught_in(), app.config.html_theme_options
     base = options.get("repository_url") and f"{options['repository_url']}/blob/{options['repository_branch']}"
     for path in modules(app.env):
         code = (toc.CHECKOUT / path).read_text("utf8")
