@@ -7,7 +7,7 @@ import re
 import pytest
 
 from companion.book.site import search
-from companion.book.site.source_pages import definitions, find, library, summary, caught_in
+from companion.book.site.source_pages import caught_in, definitions, find, library, summary
 from companion.book.topics import TOPICS
 from tests.tools.small import ROOT, SmallBook, notebook
 
