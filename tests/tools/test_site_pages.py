@@ -6,11 +6,12 @@ from html.parser import HTMLParser
 import nbformat
 import pytest
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from companion.book.site.html import element
-from companion.book.site.questions_page import lead_to_code
+from companion.book.site.questions_page import join_folds, lead_to_code
 from tests.tools.small import SmallBook, contents, notebook, plain
 
 LEDGER = """
@@ -279,6 +280,28 @@ def test_shown_in_leads_to_the_code_below_a_question_and_not_to_the_section_that
     (to,) = document.findall(nodes.reference)
     assert (to["refid"], to.astext()) == ("code-q-one", "the code below this answer")
     assert [cell["ids"] for cell in cells] == [["code-q-one"], []]
+
+
+def folded(name, *below, words="Show the code"):
+    fold = HideCodeCellNode("", nodes.paragraph("", name), prompt_show=words)
+    return nodes.container("", fold, *below, nb_element="cell_code", ids=[name])
+
+
+def test_cells_that_are_folded_whole_side_by_side_share_a_fold_and_keep_their_anchors():
+    document = nodes.document(None, None)
+    document += [
+        folded("a"),
+        folded("b"),
+        nodes.paragraph("", "See:"),
+        folded("c"),
+        folded("d"),
+        folded("e", words="Hint"),
+    ]
+    document += [folded("f", nodes.paragraph("", "shown")), folded("g")]
+    join_folds(document)
+    cells = [box for box in document.children if box.get("nb_element")]
+    assert [box["ids"] for box in cells] == [["a", "b"], ["c", "d"], ["e"], ["f"], ["g"]]
+    assert [[text.astext() for text in box[0]] for box in cells] == [["a", "b"], ["c", "d"], ["e"], ["f"], ["g"]]
 
 
 def test_every_text_of_a_question_and_of_the_ledger_can_be_translated(tmp_path):
