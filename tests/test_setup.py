@@ -23,6 +23,7 @@ from packaging.utils import canonicalize_name
 
 from companion.book.colab import MISSING_ON_COLAB, ON_COLAB, colab_cell, repository
 from companion.book.questions import read_questions
+from companion.book.site.keep import PACKED, slug
 from scripts import build_site, checks, console, environment, find_browser, run_tests
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -690,6 +691,17 @@ def test_while_the_address_is_unset_the_cell_says_on_colab_how_to_install(monkey
     said = capsys.readouterr().out
     assert said.count("\n") == 1
     assert "%pip install --no-deps git+ADDRESS" in said
+
+
+def test_the_front_page_installs_the_packed_project_on_colab_as_the_cell_installs_the_package():
+    (command,) = re.findall(r"%pip install .*(?=',)", colab_cell(None))
+    folder = slug(yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["title"]) + PACKED["project"]
+    front = (ROOT / "book" / "index.md").read_text("utf-8")
+    assert f"  !unzip -q {folder}.zip\n  {command.replace('git+ADDRESS', f'./{folder}')}\n" in front
+
+
+def test_every_measurement_was_made_on_a_cpu_as_the_front_page_says():
+    assert {path.stem.split("-")[0] for path in (ROOT / "measurements").rglob("*.json")} == {"cpu"}
 
 
 @pytest.mark.parametrize("address", [ADDRESS, None])

@@ -124,30 +124,32 @@ class Memory:
         return self.weights + self.gradients + self.optimizer + self.cache
 
 
-_LLAMA_70B = replace(LLAMA_7B, d_model=8192, n_layers=80, n_heads=64, n_kv_heads=8, d_ff=28_672)
-_LLAMA_3_8B = replace(LLAMA_7B, vocab=128_256, n_kv_heads=8, d_ff=14_336)
+_LLAMA_2_7B = replace(LLAMA_7B, max_len=4096)
+_LLAMA_70B = replace(_LLAMA_2_7B, d_model=8192, n_layers=80, n_heads=64, n_kv_heads=8, d_ff=28_672)
+_LLAMA_3 = {"vocab": 128_256, "max_len": 131_072}
+_LLAMA_3_8B = replace(LLAMA_7B, **_LLAMA_3, n_kv_heads=8, d_ff=14_336)
 
 RELEASED = {
     "GPT-2": Released(config=GPT2_SMALL),  # Radford et al. (2019), Table 2
     "GPT-2 XL": Released(config=replace(GPT2_SMALL, d_model=1600, n_layers=48, n_heads=25, d_ff=6400)),
     "BERT base": Released(config=BERT_BASE, kind="encoder-only", pooler=True),  # Devlin et al. (2018), section 3
-    "Llama 2 7B": Released(config=LLAMA_7B),  # Touvron et al. (2023b), section 2.2: the sizes of LLaMA
+    "Llama 2 7B": Released(config=_LLAMA_2_7B),  # Touvron et al. (2023b), section 2.2: the sizes of LLaMA
     "Llama 2 70B": Released(config=_LLAMA_70B),
     "Llama 3 8B": Released(config=_LLAMA_3_8B),  # Dubey et al. (2024), Table 3
-    "Llama 3 70B": Released(config=replace(_LLAMA_70B, vocab=128_256)),
+    "Llama 3 70B": Released(config=replace(_LLAMA_70B, **_LLAMA_3)),
     "Llama 3 405B": Released(
-        config=replace(_LLAMA_70B, vocab=128_256, d_model=16_384, n_layers=126, n_heads=128, d_ff=53_248)
+        config=replace(_LLAMA_70B, **_LLAMA_3, d_model=16_384, n_layers=126, n_heads=128, d_ff=53_248)
     ),
     "Mixtral 8x7B": Released(  # Jiang et al. (2024), Table 1
-        config=replace(_LLAMA_3_8B, vocab=32_000), experts=Experts(number=8, used=2, d_ff=14_336)
+        config=replace(_LLAMA_3_8B, vocab=32_000, max_len=32_768), experts=Experts(number=8, used=2, d_ff=14_336)
     ),
     "DeepSeek-V3": Released(  # DeepSeek-AI (2024), section 4.2, without its module for multi-token prediction
-        config=replace(LLAMA_7B, vocab=129_280, d_model=7168, n_layers=61, n_heads=128, d_ff=18_432),
+        config=replace(LLAMA_7B, vocab=129_280, d_model=7168, n_layers=61, n_heads=128, d_ff=18_432, max_len=131_072),
         experts=Experts(number=256, used=8, d_ff=2048, shared=1, dense_layers=3),
         latent=Latent(d_query=1536, d_c=512, d_rope=64, d_k=128),
     ),
 }
-"""The models by name, those of one family together."""
+"""The models by name, those of one family together; ``max_len`` is the longest sequence that each was trained for."""
 
 
 def released_parameters(model: Released, *, active: bool = False) -> Parameters:

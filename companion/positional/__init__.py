@@ -25,7 +25,13 @@ from companion.positional.absolute import (
 from companion.positional.biases import ALiBi, T5Bias, alibi_slopes, t5_bucket
 from companion.positional.relative import TransformerXLPosition, relative_shift, spread
 from companion.positional.rotary import RotaryPosition, rotate
-from companion.positional.stretched import interpolated_frequencies, ntk_frequencies, yarn_frequencies, yarn_scale
+from companion.positional.stretched import (
+    interpolated_frequencies,
+    llama3_frequencies,
+    ntk_frequencies,
+    yarn_frequencies,
+    yarn_scale,
+)
 
 __all__ = [
     "ALiBi",
@@ -39,6 +45,7 @@ __all__ = [
     "encode",
     "frequencies",
     "interpolated_frequencies",
+    "llama3_frequencies",
     "ntk_frequencies",
     "relative_shift",
     "rotate",

@@ -1,7 +1,8 @@
 """Rotary positions for texts longer than those of the training: other frequencies.
 
 Position interpolation: Chen et al. (2023), Eq. (4). "NTK-aware" base and YaRN: Peng et al. (2024), section 3. Each
-returns frequencies for :class:`~companion.positional.RotaryPosition`. Chapter: book/efficient-attention.
+returns frequencies for :class:`~companion.positional.RotaryPosition`, as does the ramp of Llama 3.1. Chapter:
+book/efficient-attention.
 """
 
 import math
@@ -89,16 +90,48 @@ def yarn_frequencies(
     Raises:
         ValueError: the width is odd, the factor or the length is below 1, or not ``fast > slow > 0``.
     """
-    _check_factor(factor)
-    if trained < 1:
-        raise ValueError(f"a trained length is at least 1: got trained={trained}. Give the tokens of a training text.")
-    if not fast > slow > 0:
-        raise ValueError(f"fast > slow > 0, in turns: got fast={fast} and slow={slow}. The paper uses 32 and 1.")
+    _check_ramp(factor, trained, fast, slow)
     trained_ones = frequencies(d_k, base=base)
     first, last = (d_k * math.log(trained / (2 * math.pi * turns)) / (2 * math.log(base)) for turns in (fast, slow))
     first, last = max(math.floor(first), 0), min(math.ceil(last), d_k - 1)
     ramp = (torch.arange(d_k // 2) - first).double() / max(last - first, 0.001)
     kept = 1 - ramp.clamp(0, 1)
+    return (1 - kept) * trained_ones / factor + kept * trained_ones
+
+
+def llama3_frequencies(
+    d_k: int,
+    factor: float | int,
+    trained: int,
+    *,
+    base: float | int = 10000.0,
+    fast: float | int = 4,
+    slow: float | int = 1,
+) -> Float[Tensor, " pairs"]:
+    r"""Mix kept and divided frequencies as YaRN, by a ramp that is linear in the turns of a pair.
+
+    .. math:: \gamma_i = \min\left(\max\left(\frac{r_i - \text{slow}}{\text{fast} - \text{slow}}, 0\right), 1\right)
+
+    This is the ramp of the paper on YaRN (section 3.2), whose bounds are 32 and 1. Llama 3.1 has it with 4 and 1, base
+    500,000 and factor 8 for 8,192 trained tokens, and leaves the scores alone: ``rope_type: "llama3"``.
+
+    Args:
+        d_k: width of a head, even.
+        factor: the new length over the trained one, ``s``.
+        trained: the trained length, ``L``.
+        base: of the trained model.
+        fast: turns from which on a pair is left alone.
+        slow: turns up to which a frequency is divided by the whole factor.
+
+    Returns:
+        ``(d_k / 2,)`` in float64.
+
+    Raises:
+        ValueError: the width is odd, the factor or the length is below 1, or not ``fast > slow > 0``.
+    """
+    _check_ramp(factor, trained, fast, slow)
+    trained_ones = frequencies(d_k, base=base)
+    kept = ((trained * trained_ones / (2 * math.pi) - slow) / (fast - slow)).clamp(0, 1)
     return (1 - kept) * trained_ones / factor + kept * trained_ones
 
 
@@ -119,6 +152,14 @@ def yarn_scale(factor: float | int) -> float:
     """
     _check_factor(factor)
     return 0.1 * math.log(factor) + 1
+
+
+def _check_ramp(factor: float | int, trained: int, fast: float | int, slow: float | int) -> None:
+    _check_factor(factor)
+    if trained < 1:
+        raise ValueError(f"a trained length is at least 1: got trained={trained}. Give the tokens of a training text.")
+    if not fast > slow > 0:
+        raise ValueError(f"fast > slow > 0, in turns: got fast={fast} and slow={slow}. The paper uses 32 and 1.")
 
 
 def _check_factor(factor: float | int) -> None:

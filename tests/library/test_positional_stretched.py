@@ -1,6 +1,7 @@
 """Rotary positions for longer texts: transformers, what each method leaves alone, refusals."""
 
 import math
+from itertools import product
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from companion.positional import (
     RotaryPosition,
     frequencies,
     interpolated_frequencies,
+    llama3_frequencies,
     ntk_frequencies,
     rotate,
     yarn_frequencies,
@@ -20,7 +22,12 @@ from companion.positional import (
 )
 from tests.library.tensors import close
 
-METHODS = [interpolated_frequencies, ntk_frequencies, lambda *a, **b: yarn_frequencies(*a, 2048, **b)]
+METHODS = [
+    interpolated_frequencies,
+    ntk_frequencies,
+    lambda *a, **b: yarn_frequencies(*a, 2048, **b),
+    lambda *a, **b: llama3_frequencies(*a, 2048, **b),
+]
 widths = st.integers(2, 64).map(lambda pairs: 2 * pairs)
 factors = st.floats(1, 64)
 bases = st.sampled_from([100.0, 10000.0, 500000])
@@ -29,9 +36,9 @@ bases = st.sampled_from([100.0, 10000.0, 500000])
 def theirs(kind, d_k, factor, base, trained, seq_len=None, **rest):
     """The frequencies and the scale of the function of transformers, which computes in float32."""
     settings = {"rope_type": kind, "rope_theta": float(base), "factor": float(factor), **rest}
-    if kind == "yarn":
+    if kind in ("yarn", "llama3"):
         settings["original_max_position_embeddings"] = trained
-    sizes = {"hidden_size": d_k, "num_attention_heads": 1, "max_position_embeddings": trained}
+    sizes = {"hidden_size": d_k, "num_attention_heads": 1, "max_position_embeddings": trained + (kind == "llama3")}
     return ROPE_INIT_FUNCTIONS[kind](LlamaConfig(**sizes, rope_parameters=settings), "cpu", seq_len=seq_len)
 
 
@@ -69,7 +76,23 @@ def test_yarn_is_that_of_transformers(d_k, factor, base, trained, turns):
     assert yarn_scale(factor) == pytest.approx(scale)
 
 
-@pytest.mark.parametrize("method", METHODS, ids=["interpolation", "ntk", "yarn"])
+@given(
+    d_k=widths,
+    factor=factors,
+    base=bases,
+    trained=st.sampled_from([32, 512, 2048, 8192]),
+    turns=st.sampled_from([(4, 1), (32, 1), (8, 2), (4, 0.5)]),
+)
+def test_the_ramp_of_llama_3_1_is_that_of_transformers(d_k, factor, base, trained, turns):
+    """Equal to float32 where a pair stands on the ramp: the turns of a pair are rounded before they are subtracted."""
+    fast, slow = turns
+    wanted, scale = theirs("llama3", d_k, factor, base, trained, high_freq_factor=fast, low_freq_factor=slow)
+    ours = llama3_frequencies(d_k, factor, trained, base=base, fast=fast, slow=slow)
+    torch.testing.assert_close(ours.float(), wanted, rtol=5e-5, atol=0)
+    assert scale == 1
+
+
+@pytest.mark.parametrize("method", METHODS, ids=["interpolation", "ntk", "yarn", "llama3"])
 @given(d_k=widths, factor=factors, base=bases)
 def test_a_new_frequency_lies_between_the_old_one_and_the_old_one_over_the_factor(method, d_k, factor, base):
     old, new = frequencies(d_k, base=base), method(d_k, factor, base=base)
@@ -121,8 +144,8 @@ def test_widths_lengths_turns_and_frequencies_without_a_meaning_are_refused():
         ntk_frequencies(2, 2)
     with pytest.raises(ValueError, match=r"a trained length is at least 1: got trained=0"):
         yarn_frequencies(8, 2, 0)
-    for fast, slow in ((1, 1), (1, 2), (1, 0)):
+    for ramp, (fast, slow) in product((yarn_frequencies, llama3_frequencies), ((1, 1), (1, 2), (1, 0))):
         with pytest.raises(ValueError, match=rf"fast > slow > 0, in turns: got fast={fast} and slow={slow}"):
-            yarn_frequencies(8, 2, 64, fast=fast, slow=slow)
+            ramp(8, 2, 64, fast=fast, slow=slow)
     with pytest.raises(ValueError, match=r"each of the 4 pairs has one frequency: got \(3,\)\. Give"):
         RotaryPosition(8, frequencies=torch.ones(3))

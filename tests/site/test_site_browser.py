@@ -486,6 +486,18 @@ def test_each_click_changes_the_colours(browser: object, server: str, theme: str
     context.close()
 
 
+def test_a_key_changes_the_colours_and_keeps_the_focus(browser: object, server: str) -> None:
+    context = browser.new_context(color_scheme="light", viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.goto(f"{server}/book/glossary.html")
+    page.focus(".theme-switch-button")
+    for key, theme in (("Enter", "dark"), ("Space", "light"), ("Enter", "dark")):
+        page.keyboard.press(key)
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+        assert page.evaluate("document.activeElement.matches('.theme-switch-button:focus-visible')")
+    context.close()
+
+
 def test_a_page_reads_without_javascript(browser: object, server: str) -> None:
     for theme in THEMES:  # colours are chosen by a script: without it both get the light ones
         context = browser.new_context(color_scheme=theme, java_script_enabled=False)

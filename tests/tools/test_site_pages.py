@@ -6,11 +6,12 @@ from html.parser import HTMLParser
 import nbformat
 import pytest
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from companion.book.site.html import element
-from companion.book.site.questions_page import lead_to_code
+from companion.book.site.questions_page import join_folds, lead_to_code
 from tests.tools.small import SmallBook, contents, notebook, plain
 
 LEDGER = """
@@ -196,9 +197,14 @@ WITH_PARTS = """
 @pytest.fixture(scope="module")
 def with_claims(tmp_path_factory):
     """A small book whose chapter settles its claims on a page of their own."""
-    book = small(tmp_path_factory.mktemp("book"), index=PAGES["index"].replace("one/index", "one/index\none/claims"))
+    book = small(
+        tmp_path_factory.mktemp("book"), index=PAGES["index"].replace("one/index", "one/index\none/claims\ntwo/index")
+    )
     book.write("companion/chapters/one/claims.yml", WITH_PARTS)
-    book.write("_toc.yml", contents("book/one/index.ipynb", "book/one/claims.ipynb", "book/ledger.md"))
+    listed = contents("book/one/index.ipynb", "book/one/claims.ipynb", "book/two/index.ipynb")
+    listed = listed.replace("- chapters:", "- caption: Chapters\n  chapters:")
+    book.write("_toc.yml", listed + contents("book/ledger.md").split("parts:\n")[1])
+    book.write("book/two/index.ipynb", notebook("# Chapter two"))
     book.write("book/one/index.ipynb", chapter([], TEXT + QUESTION))
     cells = [
         "# What is said\n\n```{claims-table}\n```\n",
@@ -233,11 +239,12 @@ def test_the_ledger_tells_what_claims_and_their_parts_rest_on(with_claims):
     words = plain(page.text)
     assert "Rows sum to 1. holds · derived · in 3 of 5 documents · settled by a cell in Chapter one" in words
     assert "holds with conditions · measured · cited · in 1 of 5 documents · settled by a cell in Chapter one" in words
-    assert (
-        "It is wide. wrong · measured Right is: No, narrow. It is long. holds · cited Conditions: Its length." in words
+    assert "It is wide. wrong · measured It is long. holds · cited Conditions: Its length. Evidence:" in words, (
+        "what is right is said once, for the whole"
     )
     assert ["measured", "An experiment settles it, which could have come out the other way.", "1"] in rows(page)
     assert ["cited", "Numbers or words of somebody else settle it.", "0"] in rows(page)
+    assert "Chapters without a claim: Chapter two." in words
 
 
 def test_a_question_is_folded_under_its_text(built):
@@ -273,6 +280,28 @@ def test_shown_in_leads_to_the_code_below_a_question_and_not_to_the_section_that
     (to,) = document.findall(nodes.reference)
     assert (to["refid"], to.astext()) == ("code-q-one", "the code below this answer")
     assert [cell["ids"] for cell in cells] == [["code-q-one"], []]
+
+
+def folded(name, *below, words="Show the code"):
+    fold = HideCodeCellNode("", nodes.paragraph("", name), prompt_show=words)
+    return nodes.container("", fold, *below, nb_element="cell_code", ids=[name])
+
+
+def test_cells_that_are_folded_whole_side_by_side_share_a_fold_and_keep_their_anchors():
+    document = nodes.document(None, None)
+    document += [
+        folded("a"),
+        folded("b"),
+        nodes.paragraph("", "See:"),
+        folded("c"),
+        folded("d"),
+        folded("e", words="Hint"),
+    ]
+    document += [folded("f", nodes.paragraph("", "shown")), folded("g")]
+    join_folds(document)
+    cells = [box for box in document.children if box.get("nb_element")]
+    assert [box["ids"] for box in cells] == [["a", "b"], ["c", "d"], ["e"], ["f"], ["g"]]
+    assert [[text.astext() for text in box[0]] for box in cells] == [["a", "b"], ["c", "d"], ["e"], ["f"], ["g"]]
 
 
 def test_every_text_of_a_question_and_of_the_ledger_can_be_translated(tmp_path):

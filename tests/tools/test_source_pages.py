@@ -7,7 +7,7 @@ import re
 import pytest
 
 from companion.book.site import search
-from companion.book.site.source_pages import definitions, find, library, summary
+from companion.book.site.source_pages import caught_in, definitions, find, library, summary
 from companion.book.topics import TOPICS
 from tests.tools.small import ROOT, SmallBook, notebook
 
@@ -148,3 +148,26 @@ def test_a_link_to_nothing_is_warned_of(tmp_path):
     texts = PAGES | {"book/one/index.ipynb": notebook("# One\n\n{source}`companion.nothing.here`\n")}
     (warning,) = SmallBook(tmp_path, ["source_pages"], texts).warnings()
     assert "{source} names" in warning
+
+
+def test_a_module_names_the_tests_that_catch_its_faults_by_their_address_where_there_is_one(tmp_path):
+    book = SmallBook(tmp_path, ["source_pages"], PAGES)
+    assert book.warnings() == []
+    page = tmp_path / "_build/html/source/companion/masks.html"
+    names = caught_in()["companion/masks.py"]
+    assert "tests/library/test_masks.py" in names
+    assert f"<p>Tested in {', '.join(f'<code>{name}</code>' for name in names)}</p>" in page.read_text("utf8")
+    address = {"repository_url": "https://github.com/o/n", "repository_branch": "main"}
+    book.build(*(word for key, value in address.items() for word in ("-D", f"html_theme_options.{key}={value}")))
+    base = "https://github.com/o/n/blob/main"
+    assert all(f'<a href="{base}/{name}"><code>{name}</code></a>' in page.read_text("utf8") for name in names)
+
+
+def test_tests_are_read_from_all_files_of_faults_and_each_is_a_file(tmp_path):
+    folder = tmp_path / "tests" / "mutants"
+    folder.mkdir(parents=True)
+    (folder / "a.yml").write_text("- file: x.py\n  tests: tests/b.py book/page.ipynb\n- file: y.py\n")
+    (folder / "b.yml").write_text("- file: x.py\n  tests: tests/a.py tests/b.py\n")
+    assert caught_in(tmp_path) == {"x.py": ["tests/a.py", "tests/b.py"], "y.py": []}
+    ours = caught_in()
+    assert all((ROOT / test).is_file() for path in library() for test in ours.get(path, ()))

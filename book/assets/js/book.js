@@ -138,13 +138,15 @@
   // The theme's button goes round light, dark and the system's choice: a click that shows nothing new goes on.
   const page = document.documentElement;
   let before = page.dataset.theme;
-  addEventListener("click", ({ target }) => {
+  // It also lets the focus go, for its tooltip; a key, which a pointer's click tells from itself by a count, keeps it.
+  addEventListener("click", ({ target, detail, isTrusted }) => {
     const button = target instanceof Element && target.closest(".theme-switch-button");
     if (!(button instanceof HTMLElement)) return;
     const { mode, theme } = page.dataset;
     const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
     if (theme === before || mode === system) button.click();
     before = page.dataset.theme;
+    if (isTrusted && detail === 0) button.focus();
   });
 
   // Paper has no folds, and is white.

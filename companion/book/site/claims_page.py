@@ -186,7 +186,7 @@ class LedgerTable(SphinxDirective):
         return titles, settled
 
     def _counts(self, ledger: Ledger, chapters: list[str], titles: Mapping[str, str]) -> list[nodes.Node]:
-        """Three tables: verdicts and bases with their meaning and number, and the verdicts of each chapter."""
+        """Three tables: verdicts and bases with their meaning, the verdicts of each chapter; and who has no claims."""
         meanings = [["Verdict", "Meaning", "Claims"]]
         meanings += [[f"{{verdict}}`{name}`", text, str(count(ledger, name))] for name, text in VERDICTS.items()]
         bases = [["Basis", "Meaning", "Claims, each by the strongest of its parts"]]
@@ -198,10 +198,17 @@ class LedgerTable(SphinxDirective):
             rows.append([title, *numbers, str(count(ledger, chapter))])
         if len(chapters) > 1:
             rows.append(["All", *(str(count(ledger, name)) for name in VERDICTS), str(count(ledger, "all"))])
+        every = dict.fromkeys(map(toc.chapter, toc.files(Path(self.env.srcdir), "Chapters")))
+        without = [titles[name] for name in every if name not in chapters and name in titles]
         return [
             *table(self, meanings, "ledger-counts ledger-verdicts"),
             *table(self, bases, "ledger-counts ledger-bases"),
             *table(self, rows, "ledger-counts ledger-chapters"),
+            *(
+                [self._paragraph(f"Chapters without a claim: {', '.join(without)}.", "ledger-without")]
+                if without
+                else []
+            ),
         ]
 
     def _entry(self, claim: Claim, title: str, settled: list[Settlement]) -> nodes.container:
@@ -221,14 +228,10 @@ class LedgerTable(SphinxDirective):
         box += self._paragraph(" · ".join(facts), "ledger-facts")
         for part in claim.parts:
             box += self._paragraph(f"{part.claim} {{verdict}}`{part.verdict}` · {part.basis}", "ledger-part")
-            self._details(box, part)
-        self._details(box, claim)
-        box += self._paragraph(f"**Evidence:** {claim.evidence}", "ledger-detail")
-        return box
-
-    def _details(self, box: nodes.container, claim: Claim) -> None:
         given = {"Right is": claim.correct, "Conditions": claim.conditions, "Left out": claim.dropped}
         box.extend(self._paragraph(f"**{word}:** {text}", "ledger-detail") for word, text in given.items() if text)
+        box += self._paragraph(f"**Evidence:** {claim.evidence}", "ledger-detail")
+        return box
 
     def _paragraph(self, text: str, name: str) -> nodes.paragraph:
         text = _line(text)

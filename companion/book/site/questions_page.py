@@ -6,11 +6,14 @@ The rules of a question are those of ``companion.book.questions``. Nothing of it
 from pathlib import Path
 
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import set_source_info
 
+from companion.book import toc
 from companion.book.model import LEVELS
 from companion.book.questions import PARTS, check_fields, split_follow_ups, split_options, split_parts
 from companion.book.site.html import element, evidence, heading, label, parse, target
@@ -73,10 +76,37 @@ def lead_to_code(app: Sphinx, doctree: nodes.document) -> None:
                 to.replace_self(nodes.reference("", "the code below this answer", refid=code["ids"][0]))
 
 
+def join_folds(doctree: nodes.document) -> None:
+    """Put cells that are folded whole, with no word between them, into the fold of the first."""
+    kept = None
+    for cell in [box for box in doctree.findall(nodes.container) if box.get("nb_element") == "cell_code"]:
+        if len(cell) != 1 or not isinstance(cell[0], HideCodeCellNode):
+            kept = None
+        elif kept and cell.previous_sibling() is kept and cell[0]["prompt_show"] == kept[0]["prompt_show"]:
+            kept[0].extend(cell[0].children)
+            kept["ids"].extend(cell["ids"])
+            cell.parent.remove(cell)
+        else:
+            kept = cell
+
+
+class JoinedFolds(SphinxPostTransform):
+    """On a page of questions one fold holds the code below an answer."""
+
+    default_priority = 200  # the folds are made at 199
+    formats = ("html",)
+
+    def run(self, **_: object) -> None:
+        """Join them."""
+        if toc.page(self.env.docname).split("/")[-1].startswith("questions"):
+            join_folds(self.document)
+
+
 def setup(app: Sphinx) -> dict[str, object]:
     """Register the directive with Sphinx."""
     for part in ("html", "questions_index"):
         app.setup_extension(f"companion.book.site.{part}")
     app.add_directive("interview-question", InterviewQuestion)
     app.connect("doctree-read", lead_to_code)
+    app.add_post_transform(JoinedFolds)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

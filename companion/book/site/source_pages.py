@@ -1,7 +1,8 @@
 """Links from a page to the source of the package, as pages of the site, so that they work without a network.
 
 ``{source}`the package's function <companion.attention.attention>``` leads to the line that defines it, and the
-directive ``{package-modules}`` to all modules of the library. Only modules that some page links to get a page.
+directive ``{package-modules}`` to all modules of the library. Only modules that some page links to get a page, and
+the page names the tests that must catch the faults planted in its module.
 """
 
 import ast
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
+import yaml
 from docutils import nodes
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -79,6 +81,16 @@ def library(root: Path = toc.CHECKOUT) -> list[str]:
     """List the modules of the library that define something, as paths below ``root``."""
     paths = [path.relative_to(root).as_posix() for path in sorted((root / "companion").rglob("*.py"))]
     return [path for path in paths if not path.startswith(ABOVE_THE_LIBRARY) and definitions(path, root)]
+
+
+def caught_in(root: Path = toc.CHECKOUT) -> dict[str, list[str]]:
+    """List for each module the tests that must catch the faults planted in it, as paths below ``root``."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((root / "tests" / "mutants").glob("*.yml")):
+        for entry in yaml.safe_load(path.read_text("utf8")):
+            tests = [name for name in entry.get("tests", "").split() if name.startswith("tests/")]
+            found.setdefault(entry["file"], set()).update(tests)
+    return {module: sorted(tests) for module, tests in found.items()}
 
 
 def dotted(path: str) -> str:
@@ -170,6 +182,8 @@ def _link(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
     """Make a page of each module that is linked to."""
+    tests, options = caught_in(), app.config.html_theme_options
+    base = options.get("repository_url") and f"{options['repository_url']}/blob/{options['repository_branch']}"
     for path in modules(app.env):
         code = (toc.CHECKOUT / path).read_text("utf8")
         body = highlight(code, PythonLexer(), HtmlFormatter(linespans="line"))
@@ -183,6 +197,9 @@ def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
             if page in app.env.found_docs
         ]
         above = f"<p>{' · '.join(links)}</p>\n" if links else ""
+        shown = [(name, f"<code>{name}</code>") for name in tests.get(path, ())]
+        told = ", ".join(f'<a href="{base}/{name}">{words}</a>' if base else words for name, words in shown)
+        above += f"<p>Tested in {told}</p>\n" if told else ""
         yield page_of(path), {"title": path, "body": f"<h1>{heading}</h1>\n{above}{wide}"}, "page.html"
 
 

@@ -34,7 +34,9 @@ def lookup_batch(generator: torch.Generator, batch: int = 64) -> tuple[Tensor, T
     return shown, rows, shown.gather(1, asked)[:, 0], classes.gather(1, asked)[:, 0]
 
 
-def lookup_accuracy(seed: int, d_k: int, factor: str, rate: float, steps: int = 2000, *, readout: bool = True) -> float:
+def train_lookup(
+    generator: torch.Generator, d_k: int, factor: str, rate: float, steps: int, *, readout: bool = True
+) -> tuple[Callable[[Tensor, Tensor, Tensor], Tensor], Tensor, Tensor]:
     """Train one head, and a matrix that reads its output, to look a symbol up.
 
     Symbols are fixed vectors of 64 features with variance 1, and the values are the one-hot classes. Queries and keys
@@ -42,7 +44,7 @@ def lookup_accuracy(seed: int, d_k: int, factor: str, rate: float, steps: int = 
     attention do in a model.
 
     Args:
-        seed: of the symbols, the first parameters and the lookups.
+        generator: of the symbols, the first parameters and the lookups.
         d_k: width of the head.
         factor: what multiplies a score, one of ``FACTORS``.
         rate: learning rate of Adam.
@@ -51,10 +53,9 @@ def lookup_accuracy(seed: int, d_k: int, factor: str, rate: float, steps: int = 
             the saturation of the softmax.
 
     Returns:
-        The percentage of right answers to 2,048 new lookups; guessing gives 12.5.
+        The function from lookups to logits, and the queries and keys of all symbols, both ``(32, d_k)``.
     """
-    generator, scale = torch.Generator().manual_seed(seed), d_k ** FACTORS[factor]
-    symbols = torch.randn(SYMBOLS, FEATURES, generator=generator)
+    scale, symbols = d_k ** FACTORS[factor], torch.randn(SYMBOLS, FEATURES, generator=generator)
     w_q, w_k = torch.randn(2, FEATURES, d_k, generator=generator).div(FEATURES**0.5).unbind()
     parameters = [w_q.requires_grad_(), w_k.requires_grad_(), torch.eye(CLASSES).requires_grad_()]
     adam = torch.optim.Adam(parameters, lr=rate)
@@ -73,8 +74,27 @@ def lookup_accuracy(seed: int, d_k: int, factor: str, rate: float, steps: int = 
         adam.zero_grad()
         loss.backward()
         adam.step()
+    return logits, (symbols @ w_q).detach(), (symbols @ w_k).detach()
+
+
+def lookup_accuracy(seed: int, d_k: int, factor: str, rate: float, steps: int = 2000, *, readout: bool = True) -> float:
+    """Train one head to look a symbol up, and ask it for new ones.
+
+    Args:
+        seed: of the symbols, the first parameters and the lookups.
+        d_k: width of the head.
+        factor: what multiplies a score, one of ``FACTORS``.
+        rate: learning rate of Adam.
+        steps: of 64 lookups each.
+        readout: as in :func:`train_lookup`.
+
+    Returns:
+        The percentage of right answers to 2,048 new lookups; guessing gives 12.5.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    logits, *_ = train_lookup(generator, d_k, factor, rate, steps, readout=readout)
+    *given, wanted = lookup_batch(generator, batch=2048)
     with torch.no_grad():
-        *given, wanted = lookup_batch(generator, batch=2048)
         return 100 * (logits(*given).argmax(dim=-1) == wanted).double().mean().item()
 
 

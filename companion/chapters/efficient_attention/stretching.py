@@ -1,21 +1,18 @@
 """Small rotary models on sequences four times as long as those of their training, with other frequencies."""
 
-import math
 from copy import deepcopy
-from functools import cache
+from functools import cache, partial
 from itertools import product
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
-from torch import Tensor
 
 from companion.config import ModelConfig
 from companion.measure import Experiment
 from companion.positional import (
     RotaryPosition,
-    frequencies,
     interpolated_frequencies,
+    llama3_frequencies,
     ntk_frequencies,
     yarn_frequencies,
     yarn_scale,
@@ -31,24 +28,8 @@ STRETCHES = {"16–31": (16, 32), "32–63": (32, 64), "64–127": (64, 128)}
 """Positions whose results are averaged: the first stretch lies in the trained length, the others lie beyond it."""
 
 
-def yarn_by_turns(d_k: int, factor: float | int, trained: int) -> Float[Tensor, " pairs"]:
-    r"""Return the frequencies of YaRN with the ramp of the paper, linear in the turns :math:`r_i`.
-
-    .. math:: \gamma_i = \min(\max((r_i - 1) / (32 - 1), 0), 1)
-
-    Peng et al. (2024), section 3.2. :func:`companion.positional.yarn_frequencies` has the ramp of the released code.
-
-    Args:
-        d_k: width of a head.
-        factor: the new length over the trained one.
-        trained: the trained length.
-
-    Returns:
-        ``(d_k / 2,)`` in float64.
-    """
-    trained_ones = frequencies(d_k)
-    kept = ((trained * trained_ones / (2 * math.pi) - 1) / 31).clamp(0, 1)
-    return (1 - kept) * trained_ones / factor + kept * trained_ones
+yarn_by_turns = partial(llama3_frequencies, fast=32)
+"""YaRN with the ramp of the paper; :func:`companion.positional.yarn_frequencies` has that of the released code."""
 
 
 def stretched_position(method: str, d_k: int, factor: float | int, trained: int) -> RotaryPosition:

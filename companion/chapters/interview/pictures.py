@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from companion.cost import RELEASED, released_memory
 from companion.pictures import SMALL, Canvas, picture
 
-CARDS = (24, 40, 80)
+CARDS = (24, 40, 80, 141)
 """Memory of a card, in GB of 10^9 bytes."""
 CONTEXT = 8192
 """Tokens in the cache of a model that is served."""
@@ -17,7 +17,7 @@ PLAN = {"GPT-2 XL": (0,), "Llama 3 8B": (16, 8, 4, 0), "Mixtral 8x7B": (16, 8, 4
 def what_fits_on_a_card(
     wide: bool, plan: Mapping[str, Sequence[int]] = PLAN, cards: Sequence[int] = CARDS, t: int = CONTEXT
 ) -> Canvas:
-    """Draw the memory that models need to be served and trained, against that of three cards.
+    """Draw the memory that models need to be served and trained, against that of single cards.
 
     Args:
         plan: for each model the bits of its weights when it is served, and 0 for training.

@@ -54,6 +54,7 @@ def sizes(names: Iterable[str] = RELEASED) -> Rows:
             "width": f"{config.d_model:,}",
             "heads": f"{config.n_heads}",
             "KV heads": "latent" if latent else f"{config.n_kv_heads or config.n_heads}",
+            "attention": "MLA" if latent else "MHA" if config.n_kv_heads in (None, config.n_heads) else "GQA",
             "FFN": f"{experts.d_ff if experts else config.d_ff:,}",
             "active experts": used,
             "vocabulary": f"{config.vocab:,}",
@@ -85,7 +86,7 @@ def costs(names: Iterable[str] = RELEASED, t: int = 8192) -> Rows:
 
     Args:
         names: of the models.
-        t: the positions of a whole cache; a model with fewer learned positions has none.
+        t: the positions of a whole cache; a model that was trained for fewer has none.
 
     Returns:
         The rows of a table.
@@ -94,7 +95,7 @@ def costs(names: Iterable[str] = RELEASED, t: int = 8192) -> Rows:
     for name in names:
         model = RELEASED[name]
         caches = model.kind == "decoder-only"
-        reaches = caches and (model.config.position != "learned" or model.config.max_len >= t)
+        reaches = caches and model.config.max_len >= t
         forward = released_token_flops(model)
         rows[name] = {
             "cache, bytes": f"{released_cache_bytes(model, 1, 1):,}" if caches else "–",

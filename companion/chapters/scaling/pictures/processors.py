@@ -13,7 +13,7 @@ def four_divisions(wide: bool) -> Canvas:
         "title": "Four ways to divide a model",
         "desc": (
             "Two processors in each of four panels, with four layers each. Data parallel: both keep all of each layer; "
-            "the first reads rows 1 to 4 and the second rows 5 to 8. FSDP: each keeps half of each layer, and reads "
+            "the first reads the odd rows and the second the even ones. FSDP: each keeps half of each layer, and reads "
             "rows as before. Tensor parallel: each keeps half of each layer and reads all rows. Pipeline parallel: the "
             "first keeps layers 1 and 2, the second layers 3 and 4, and all rows pass through both."
         ),
@@ -21,8 +21,8 @@ def four_divisions(wide: bool) -> Canvas:
         "sharded": "FSDP",
         "tensor": "tensor",
         "pipeline": "pipeline",
-        "first": "rows 1–4",
-        "second": "rows 5–8",
+        "first": "odd rows",
+        "second": "even rows",
         "all": "all rows",
         "layer": "layer",
     }
