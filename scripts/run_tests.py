@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +25,8 @@ from scripts import build_site, find_browser
 from scripts.checks import check_style, pytest, show
 from scripts.console import LOGS, ROOT, Refusal, guarded, run_logged, step, tail
 
-MOST_SECONDS = 4800.0  # of one run; the longest takes half an hour, and on a slow computer twice as much
+MOST_SECONDS = 4800.0  # of one run; the longest takes a quarter of an hour, and on a busy computer a few times as much
+EVERY_PAGE = "tests/site/test_site_browser.py"  # takes as long as the other files of its folder together
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,9 @@ def ignoring(*paths: str) -> list[str]:
 
 
 def runs(browser: str | None, outside: Path) -> list[Run]:
-    """List the runs, those that take longest first.
+    """List the runs, those that take longest first, so that all cores are busy nearly to the end.
+
+    The first is that of the notebooks, which needs no site.
 
     Args:
         browser: its path; None leaves the browser tests out.
@@ -61,17 +64,22 @@ def runs(browser: str | None, outside: Path) -> list[Run]:
     chrome = {"CHROME_PATH": browser} if browser else {}
     wheel = {"PYTHONPATH": str(outside / "packages")}
     judge = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests/tools").glob("test_practice*.py"))]
+    explorers = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests/site").glob("test_explorers*.py"))]
     apart = ("tests/site", "tests/tools", "tests/chapters")
     stored = ["--nbval", "-p", "tests.tools.fresh_run", "-p", "no:cacheprovider", outside / "book"]
-    everything = [
-        Run("The site in a browser", "browser", ["tests/site"], chrome),
-        Run("Notebooks give their stored outputs", "notebooks", stored, wheel),
-        Run("Tools: notebooks, claims, questions, pages", "tools", ["tests/tools", *ignoring(*judge)], chrome),
-        Run("Library, layers, set-up", "library", ["tests", *ignoring(*apart)], chrome),
-        Run("Chapters: exercises and explorers", "chapters", ["tests/chapters"], chrome),
-        Run("Library, judge as a reader has them", "reader", ["tests/library", *judge, *as_a_reader()], chrome),
+    site = [
+        Run("The site: every page", "pages", [EVERY_PAGE], chrome),
+        Run("The site: what its pages do", "browser", ["tests/site", *ignoring(EVERY_PAGE, *explorers)], chrome),
+        Run("The site: explorers", "explorers", explorers, chrome),
     ]
-    return [run for run in everything if browser or run.log != "browser"]
+    return [
+        Run("Notebooks give their stored outputs", "notebooks", stored, wheel),
+        *(site if browser else []),
+        Run("Library, judge as a reader has them", "reader", ["tests/library", *judge, *as_a_reader()], chrome),
+        Run("Chapters: exercises and explorers", "chapters", ["tests/chapters"], chrome),
+        Run("Library, layers, set-up", "library", ["tests", *ignoring(*apart)], chrome),
+        Run("Tools: notebooks, claims, questions, pages", "tools", ["tests/tools", *ignoring(*judge)], chrome),
+    ]
 
 
 def set_up_outside(folder: Path) -> None:
@@ -100,15 +108,20 @@ def set_up_outside(folder: Path) -> None:
         raise Refusal(f"the notebooks are to use the package of the wheel, and find {found or 'none'}")
 
 
-def run_side_by_side(planned: Sequence[Run]) -> list[str]:
-    """Run them two at a time, and return the logs of those that failed.
+def run_side_by_side(first: Run, meanwhile: Callable[[], Sequence[Run]]) -> list[str]:
+    """Run tests, as many runs at a time as there are cores, and return the logs of those that failed.
 
-    Each keeps to one thread, so two use two cores. What a test times has margins wide enough for a neighbour.
+    Each keeps to one thread. What a test times has margins wide enough for neighbours.
+
+    Args:
+        first: the run that begins at once.
+        meanwhile: does what the other runs need, beside the first, and lists them.
     """
     failures = []
-    print(f"  {len(planned)} runs of tests, two at a time; this takes a few minutes", flush=True)
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        jobs = {pool.submit(timed, run): run for run in planned}
+    with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 1)) as pool:
+        jobs = {pool.submit(timed, first): first}
+        jobs |= {pool.submit(timed, run): run for run in meanwhile()}
+        print(f"  {len(jobs)} runs of tests side by side; this takes a few minutes", flush=True)
         for job in as_completed(jobs):
             seconds, well, what = job.result()
             print(f"  {jobs[job].title:<48}{seconds:6.1f} s  {what}", flush=True)
@@ -122,8 +135,20 @@ def timed(run: Run) -> tuple[float, bool, str]:
     One that does not end is stopped, and has failed: how many tests passed before tells which of them hangs.
     """
     start = time.monotonic()
-    well, what = pytest(run.log, *run.arguments, extra=run.extra, seconds=MOST_SECONDS)
+    extra = {"OMP_NUM_THREADS": "1", **run.extra}  # two threads would wait for each other where all cores are busy
+    well, what = pytest(run.log, *run.arguments, extra=extra, seconds=MOST_SECONDS)
     return time.monotonic() - start, well and not what.startswith("stopped"), what
+
+
+def build_site_or_say_why() -> bool:
+    """Build the site; where that fails, print why and go on, since the other checks can still say something."""
+    try:
+        with step("Build the site") as remark:
+            remark(build_site.build(*(os.environ.get(name, "").strip() for name in ("REPOSITORY", "ADDRESS"))))
+    except Refusal as refusal:
+        print(refusal.details)
+        return False
+    return True
 
 
 def main() -> int:
@@ -136,18 +161,18 @@ def main() -> int:
             browser = find_browser.found_or_installed()
             remark(browser)
     failures: list[str] = []
-    built = True
-    try:
-        with step("Build the site") as remark:
-            remark(build_site.build(*(os.environ.get(name, "").strip() for name in ("REPOSITORY", "ADDRESS"))))
-    except Refusal as refusal:  # the other checks can still say something
-        print(refusal.details)
-        failures, built = ["site"], False
-    failures += check_style()
     with tempfile.TemporaryDirectory(prefix="book-") as folder:
         with step("Install the wheel outside this folder"):
             set_up_outside(Path(folder))
-        failures += run_side_by_side(runs(browser if built else None, Path(folder)))
+
+        def build_and_look() -> list[Run]:
+            """Build the site and check the style; list the runs that are left."""
+            built = build_site_or_say_why()
+            failures.extend([] if built else ["site"])
+            failures.extend(check_style())
+            return runs(browser if built else None, Path(folder))[1:]
+
+        failures += run_side_by_side(runs(browser, Path(folder))[0], build_and_look)
     show(failures)
     if browser is None:
         print("Not tested: the site in a browser, because BROWSER=none asks for that.")

@@ -10,6 +10,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 import tomllib
 import types
 from pathlib import Path
@@ -549,7 +550,9 @@ def test_notebooks_that_would_find_another_package_are_not_run(monkeypatch, tmp_
 
 def test_each_file_of_tests_is_in_one_run_and_those_of_the_library_in_the_readers_too(tmp_path):
     runs = {run.log: run.arguments for run in run_tests.runs("/a/browser", tmp_path)}
-    assert list(runs) == ["browser", "notebooks", "tools", "library", "chapters", "reader"]
+    assert list(runs) == ["notebooks", "pages", "browser", "explorers", "reader", "chapters", "library", "tools"]
+    without = [run.log for run in run_tests.runs(None, tmp_path)]
+    assert without == [log for log in runs if log not in ("pages", "browser", "explorers")]
     for path in (ROOT / "tests").rglob("test_*.py"):
         above = {path.relative_to(ROOT).as_posix(), *(one.as_posix() for one in path.relative_to(ROOT).parents)}
         left_out = {f"--ignore={one}" for one in above}
@@ -557,6 +560,44 @@ def test_each_file_of_tests_is_in_one_run_and_those_of_the_library_in_the_reader
         judge = path.parent.name == "tools" and path.stem.startswith("test_practice")
         assert len(found) == 1 + ("tests/library" in above), path
         assert ("reader" in found) == ("tests/library" in above or judge), path
+
+
+def test_the_first_run_has_begun_while_the_site_is_built_and_each_failure_counts(monkeypatch):
+    begun, built = threading.Event(), threading.Event()
+
+    def timed(run):
+        begun.set()
+        assert run.log == "notebooks" or built.is_set()
+        return 1.0, run.log == "tools", "3 passed"
+
+    def build():
+        assert begun.wait(20), "the notebooks wait for the site"
+        built.set()
+        return [run_tests.Run(log, log, []) for log in ("pages", "tools")]
+
+    monkeypatch.setattr(run_tests, "timed", timed)
+    failures = run_tests.run_side_by_side(run_tests.Run("Notebooks", "notebooks", []), build)
+    assert sorted(failures) == ["notebooks", "pages"]
+
+
+@pytest.mark.parametrize(("cores", "most"), [(1, 2), (None, 2), (3, 3)])
+def test_as_many_runs_at_a_time_as_there_are_cores_and_two_at_least(monkeypatch, cores, most):
+    together = threading.Barrier(most)  # passed only by as many at once
+
+    def timed(run):
+        together.wait(20)
+        return 1.0, True, "3 passed"
+
+    monkeypatch.setattr(run_tests.os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(run_tests, "timed", timed)
+    first, *others = [run_tests.Run(str(number), str(number), []) for number in range(most)]
+    assert run_tests.run_side_by_side(first, lambda: others) == []
+
+
+def test_each_run_keeps_to_one_thread_and_has_its_own_variables(monkeypatch):
+    monkeypatch.setattr(run_tests, "pytest", lambda log, *given, extra, seconds: (True, str(sorted(extra.items()))))
+    run = run_tests.Run("Small", "small", [], {"CHROME_PATH": "/a/browser"})
+    assert run_tests.timed(run)[1:] == (True, "[('CHROME_PATH', '/a/browser'), ('OMP_NUM_THREADS', '1')]")
 
 
 def test_a_run_that_does_not_end_is_stopped_and_fails(monkeypatch, tmp_path):
