@@ -142,8 +142,16 @@ def test_paper_keeps_the_colours_of_figures_and_has_nothing_to_press(open_page):
     assert page.evaluate(bleached) == 0
     icon = "(title) => getComputedStyle(title, '::after').printColorAdjust"
     assert page.locator(".admonition.often-said > .admonition-title").first.evaluate(icon) == "exact"
-    for pressed in (".cell details.hide > summary", ".explorer button"):
+    for pressed in (".cell details.hide > summary", ".explorer :is(button, input)"):
         assert page.locator(f".bd-article {pressed}:visible").count() == 0, pressed
+    chosen = page.locator(".explorer .ex-choice .ex-option:visible")
+    assert chosen.count() == page.locator(".explorer .ex-choice").count() > 0
+    word = "(toggle) => [toggle.querySelector('input').checked, getComputedStyle(toggle, '::after').content]"
+    toggles = page.locator(".explorer .ex-toggle:visible")
+    assert toggles.count() > 0
+    for toggle in toggles.all():
+        checked, said = toggle.evaluate(word)
+        assert said == ('": on"' if checked else '": off"')
     floating = """() => [["p", "tooltip"], ["dialog", "find-dialog"]].map(([name, className]) => {
       const made = document.body.appendChild(Object.assign(document.createElement(name), { className }));
       made.showModal?.();
