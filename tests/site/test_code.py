@@ -7,10 +7,10 @@ PAGE, NEXT, TASKS = "attention-in-fifteen-minutes", "masks", "exercises"
 SWITCH = ".code-switch"
 BACK, FOLDED, OPEN = "Code as the book has it", "All code folded, on every page", "All code open, on every page"
 CELLS = ".bd-article .cell .cell_input"
-# Which of the cells of code show, the checks and solutions left out, which have words of their own.
+# Which of the cells of code show, the checks and solutions left out.
 SHOWN = """() => [...document.querySelectorAll(".bd-article .cell .cell_input")].filter((cell) => {
   const words = cell.closest("details.hide")?.querySelector(".collapsed").textContent ?? "Show the code";
-  return words === "Show the code";
+  return !/check|solution|away/i.test(words);
 }).map((cell) => cell.checkVisibility())"""
 
 
@@ -98,6 +98,32 @@ def test_the_menu_leaves_what_one_reads_in_its_place(open_page):
     assert place.bounding_box()["y"] == pytest.approx(before, abs=2)
 
 
+def test_a_fold_with_words_of_its_own_follows_the_menu_unless_it_gives_something_away(page, server):
+    folds = {"attention/a-translator-you-can-look-into": (13, 0), "training/the-clinic": (0, 3)}
+    for name, (follow, stay) in folds.items():
+        page.goto(f"{server}/book/{name}.html")
+        page.wait_for_selector(SWITCH)
+        choose(page, OPEN)
+        own = "(all) => all.map((fold) => [fold.querySelector('.collapsed').textContent, fold.open])"
+        found = page.locator(".cell details.hide").evaluate_all(own)
+        named = [is_open for words, is_open in found if words != "Show the code"]
+        assert (named.count(True), named.count(False)) == (follow, stay), found
+    page.evaluate("() => localStorage.clear()")
+
+
+def test_on_a_phone_no_number_that_a_cell_prints_lies_outside(page, server):
+    page.set_viewport_size({"width": 390, "height": 844})
+    wide = """() => [...document.querySelectorAll(".cell_output pre, .cell_output table.computed")]
+      .filter((box) => box.checkVisibility() && box.scrollWidth > box.parentElement.clientWidth + 1)
+      .map((box) => box.innerText.slice(0, 60))"""
+    pages = ("history/why-gradients-vanish", "positional-encoding/rotary-positions", "add-norm/pre-norm-or-post-norm")
+    for name in (*pages, "positional-encoding/longer-than-trained", "training/large-batches-small-numbers"):
+        page.goto(f"{server}/book/{name}.html")
+        page.eval_on_selector_all("details", "all => all.forEach((fold) => { fold.open = true; })")
+        assert page.locator(".cell_output :is(pre, table.computed)").count() > 0, name
+        assert page.evaluate(wide) == [], name
+
+
 def test_exercises_and_pages_without_code_have_no_switch(open_page, page):
     for name in (TASKS, "index"):
         open_page(name, ".bd-article h1")
@@ -142,8 +168,16 @@ def test_paper_keeps_the_colours_of_figures_and_has_nothing_to_press(open_page):
     assert page.evaluate(bleached) == 0
     icon = "(title) => getComputedStyle(title, '::after').printColorAdjust"
     assert page.locator(".admonition.often-said > .admonition-title").first.evaluate(icon) == "exact"
-    for pressed in (".cell details.hide > summary", ".explorer button"):
+    for pressed in (".cell details.hide > summary", ".explorer :is(button, input)"):
         assert page.locator(f".bd-article {pressed}:visible").count() == 0, pressed
+    chosen = page.locator(".explorer .ex-choice .ex-option:visible")
+    assert chosen.count() == page.locator(".explorer .ex-choice").count() > 0
+    word = "(toggle) => [toggle.querySelector('input').checked, getComputedStyle(toggle, '::after').content]"
+    toggles = page.locator(".explorer .ex-toggle:visible")
+    assert toggles.count() > 0
+    for toggle in toggles.all():
+        checked, said = toggle.evaluate(word)
+        assert said == ('": on"' if checked else '": off"')
     floating = """() => [["p", "tooltip"], ["dialog", "find-dialog"]].map(([name, className]) => {
       const made = document.body.appendChild(Object.assign(document.createElement(name), { className }));
       made.showModal?.();

@@ -8,6 +8,7 @@ by all of axe's rules.
 """
 
 import json
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -586,6 +587,18 @@ def test_paper_names_its_source_and_its_licence(page: object, server: str) -> No
     source = page.locator("footer.bd-footer-content").inner_text()
     assert "the authors of Transformers, tested" in source
     assert "CC BY 4.0" in source
+
+
+def test_paper_has_the_book_the_chapter_and_the_page_in_its_margins(page: object, server: str) -> None:
+    page.goto(f"{server}/book/attention/masks.html")
+    head = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--book-head')")
+    assert head == '"Transformers, tested · Attention · Masks"'
+    rules = page.evaluate(
+        """[...document.styleSheets].flatMap((sheet) => [...sheet.cssRules])
+        .filter((rule) => rule.media?.mediaText === "print").flatMap((rule) => [...rule.cssRules])
+        .filter((rule) => rule instanceof CSSPageRule).map((rule) => rule.cssText).join(" ")"""
+    )
+    assert re.search(r"@top-left \{[^}]*var\(--book-head\)", rules), rules
 
 
 def test_paper_is_white_and_the_screen_as_dark_as_before(contexts: Callable[[str], tuple], server: str) -> None:

@@ -51,6 +51,15 @@ def test_a_formula_is_read_without_its_signs():
     assert spoken(r"Q K^\top") == "Q K^T"
 
 
+def test_paper_names_the_book_the_chapter_the_page_and_its_address():
+    head = '--book-head: "Book · Chapter · A & B";'
+    titles = ["Book", "Chapter", "A &amp; <em>B</em>"]
+    assert sharing.paper(titles, "") == head
+    assert (
+        sharing.paper(titles, "https://a.example/c/p.html") == f'{head} --book-address: "https://a.example/c/p.html";'
+    )
+
+
 def test_the_address_is_that_of_the_variable_or_of_the_project_or_none(tmp_path, monkeypatch):
     monkeypatch.delenv("BOOK_ADDRESS", raising=False)
     assert address(tmp_path) == ""

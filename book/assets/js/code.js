@@ -17,10 +17,13 @@
 
   const made = new Set(); // folds that the book has not
 
-  /** The fold of a cell's code; one that stood open gets a fold like the others. Solutions and checks are no such fold. */
+  /** What stays closed: checks, and what a reader is to find out. */
+  const KEPT_CLOSED = /check|solution|away/i;
+
+  /** The fold of a cell's code; one that stood open gets a fold like the others. */
   function foldOf(input) {
     const around = input.closest("details.hide");
-    if (around) return around.querySelector(".collapsed")?.textContent === "Show the code" ? around : null;
+    if (around) return KEPT_CLOSED.test(around.querySelector(".collapsed")?.textContent ?? "") ? null : around;
     const fold = document.createElement("details");
     fold.className = "admonition hide above-input";
     const summary = document.createElement("summary");

@@ -9,11 +9,12 @@ sphinxext-opengraph was looked at: its description holds TeX and code and ends w
 it names pages by relative ones.
 """
 
+import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator
-from html import escape
+from collections.abc import Iterable, Iterator
+from html import escape, unescape
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -123,7 +124,17 @@ def add_tags(app: Sphinx, pagename: str, templatename: str, context: dict, doctr
         for kind, named in tags.items()
         for name, value in named.items()
     ]
+    above = [] if home else [parent["title"] for parent in context.get("parents") or []] + [context["title"]]
+    where = root + app.builder.get_target_uri(pagename) if root else ""
+    lines.append(f"<style>html {{ {paper([book, *above], where)} }}</style>")
     context["metatags"] = _VIEWPORT.sub("", context.get("metatags") or "") + "\n    " + "\n    ".join(lines)
+
+
+def paper(titles: Iterable[str], where: str) -> str:
+    """Name the book, the chapter and the page, and its address where it is known, for the margins of paper."""
+    named = {"head": " · ".join(re.sub(r"<[^>]+>", "", title) for title in titles), "address": where}
+    texts = ((name, json.dumps(unescape(text), ensure_ascii=False)) for name, text in named.items() if text)
+    return " ".join(f"--book-{name}: {text};" for name, text in texts)
 
 
 def missing_page(app: Sphinx) -> Iterator[tuple[str, dict, str]]:

@@ -83,7 +83,8 @@ def check_parameters(root, values):
             assert value_of(made) == numbers[part], where
             assert label.endswith(f": {numbers[part]:,}"), where
             shown = number(share.rpartition(": ")[2].rstrip("%"))
-            assert shown == pytest.approx(100 * numbers[part] / total, abs=0.051), where
+            want = 100 * numbers[part] / total
+            assert shown == pytest.approx(want, rel=0.051), where
             assert words.endswith(f"of all {total:,}."), where
 
 

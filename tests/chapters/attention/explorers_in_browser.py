@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import pytest
 import torch
@@ -77,7 +78,10 @@ def check_scaling(root, values):
             for text, value in zip(texts, (this, median, low), strict=True):
                 digits, _, power = text.partition("×10")
                 plain = power.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
-                assert float(digits) * 10 ** int(plain or 0) == pytest.approx(value, rel=0.06, abs=5.1e-4), (name, text)
+                assert float(digits) * 10 ** int(plain or 0) == pytest.approx(value, rel=0.0051), (name, text)
+        shown = {name: texts for name, _, texts in got["measures"]}
+        readout = [shown["sd"][0], shown["top"][0], *shown["gradient"][1:]]
+        assert re.findall(r"(?:of|is|than) (\d\S*)[.,;] ", f"{got['words']} ") == readout, where
         # The drawings, read by the numbers on their axes, which are the smallest of the steps that hold the query.
         ticks = [number(text) for text in got["ticks"]]
         reach, top = ticks[4], ticks[7]

@@ -14,6 +14,7 @@ from companion.chapters.complexity.explorers.cost import (
     LAYERS,
     LENGTHS,
     POSITIONS,
+    PUBLISHED,
     QUANTITIES,
     SIZES,
     VOCABULARIES,
@@ -72,6 +73,13 @@ def check_calculator(root, values):
             assert lead == f"{heads[0]} query and {heads[1]} key-value heads, dff = {heads[2]:,}", where
             own = root.query_selector(".ex-field:has([data-trait=group]) .ex-value").text_content()
             assert own == f"{heads[1]} of {heads[0]}", where
+    put(root, d_model=OFFERED["d_model"].index(768), head_width=OFFERED["head_width"].index(64))
+    assert root.query_selector("[data-trait=group]").get_attribute("max") == "3"  # 12, 6, 3 or 1 of 12
+    for name, sizes in PUBLISHED.items():
+        next(button for button in root.query_selector_all("button") if button.text_content() == name).click()
+        model = CostCalculator(**sizes)
+        lead = root.query_selector(".ex-lead").text_content()
+        assert lead.startswith(f"{model.config.n_heads} query and {model.config.n_kv_heads} key-value heads"), name
 
 
 def check_paths(root, values):

@@ -1,9 +1,11 @@
 """The explorers on cost without a browser: what they compute, and what they refuse."""
 
+import dataclasses
+
 import pytest
 
 from companion import cost
-from companion.chapters.complexity.explorers.cost import KINDS, QUANTITIES
+from companion.chapters.complexity.explorers.cost import KINDS, PUBLISHED, QUANTITIES
 from companion.explorers import CostCalculator, PathExplorer
 
 
@@ -34,6 +36,16 @@ def test_the_numbers_are_those_of_the_model_that_is_shown(gated, head_width, gro
 def test_more_heads_to_a_group_than_there_are_means_all_of_them():
     shown = CostCalculator(d_model=128, head_width=128, group=8)
     assert (shown.config.n_heads, shown.config.n_kv_heads) == (1, 1)
+
+
+def test_published_sizes_give_the_caches_of_those_models():
+    ours = {name: CostCalculator(t=64, **sizes).numbers()["cache"] for name, sizes in PUBLISHED.items()}
+    theirs = {
+        "Llama 3 8B": dataclasses.replace(cost.LLAMA_7B, n_kv_heads=8),
+        "LLaMA-7B": cost.LLAMA_7B,
+        "GPT-2 small": cost.GPT2_SMALL,
+    }
+    assert ours == {name: cost.model_cache_bytes(config, 1, 64) for name, config in theirs.items()}
 
 
 @pytest.mark.parametrize(("dtype", "size"), [("float32", 4), ("float16", 2), ("int8", 1)])

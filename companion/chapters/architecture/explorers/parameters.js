@@ -34,6 +34,9 @@ function render({ model, el }) {
   });
   table.box.classList.add("ex-parts");
 
+  // One decimal, and of less than one per cent two digits: a part that is small has some.
+  const percent = (share) => `${share < 1 ? Number(share.toPrecision(2)) : num(share, 1)}%`;
+
   function explain() {
     const parts = now();
     const total = sum(parts.map(([, x]) => x));
@@ -43,7 +46,7 @@ function render({ model, el }) {
     view.say(
       h("span", { class: "ex-words" }, `${name}: `),
       h("span", { class: "ex-digits" }, `${made} = ${grouped(count)}`),
-      `, ${num((100 * count) / total, 1)}% of all ${grouped(total)}.`,
+      `, ${percent((100 * count) / total)} of all ${grouped(total)}.`,
     );
   }
 
@@ -56,7 +59,7 @@ function render({ model, el }) {
       rows: parts.map(([name]) => name),
       cols: ["parameters", "share"],
       data: parts.map(([name, count]) =>
-        [grouped(count), `${num((100 * count) / total, 1)}%`].map((text, j) => ({
+        [grouped(count), percent((100 * count) / total)].map((text, j) => ({
           text,
           words: `${name}, ${j ? "share" : "parameters"}: ${text}`,
           tone: "plus",

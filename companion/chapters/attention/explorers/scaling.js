@@ -9,7 +9,7 @@ const SCALINGS = [
 const MEASURES = [
   ["sd", "spread of the scores"],
   ["top", "largest weight"],
-  ["entropy", "entropy (0: one key has all)"],
+  ["entropy", "evenness: entropy (0: one key has all)"],
   ["slope", "derivatives of the softmax"],
   ["gradient", "gradient at the query"],
 ];
@@ -19,10 +19,10 @@ const TOPS = [0.03, 0.1, 0.3, 1];
 const step = (steps, most) => steps.find((s) => most <= s) ?? steps[steps.length - 1];
 const LEVELS = { "-1": "⁻¹", "-2": "⁻²", "-3": "⁻³", "-4": "⁻⁴", "-5": "⁻⁵", "-6": "⁻⁶" };
 
-// Small numbers as 4.0×10⁻⁷, the others with three decimals.
+// Three significant digits: 22.6, 0.0412, 4.02×10⁻⁷.
 function tiny(x) {
-  if (x === 0 || x >= 0.001) return num(x, 3);
-  const [digits, power] = x.toExponential(1).split("e");
+  if (x === 0 || x >= 0.001) return x.toPrecision(3);
+  const [digits, power] = x.toExponential(2).split("e");
   const raised = power.replace("-", "⁻").replace(/\d/g, (d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d]);
   return `${digits}×10${raised}`;
 }
@@ -196,8 +196,8 @@ function render({ model, el }) {
     });
     const [low, middle] = spread(s, w, "gradient");
     const general =
-      `d_k = ${widths[w]}, ${named(s)}: the scores have a standard deviation of ${num(m.sd, 1)}, the largest weight is ` +
-      `${num(m.top, 2)}. Over many queries the median gradient is ${tiny(middle)}; one query in ten has less than ` +
+      `d_k = ${widths[w]}, ${named(s)}: the scores have a standard deviation of ${tiny(m.sd)}, the largest weight is ` +
+      `${tiny(m.top)}. Over many queries the median gradient is ${tiny(middle)}; one query in ten has less than ` +
       `${tiny(low)}.`;
     let detail = "";
     if (touched && touched[0] === "bar") {
@@ -356,7 +356,7 @@ function render({ model, el }) {
         h(
           "p",
           { class: "ex-note" },
-          "Lines: medians of 2048 queries. Bars: eight queries in ten, for the scaling chosen above.",
+          "Lines: medians of 2048 queries. Bars: eight queries in ten, for the scaling chosen above. What is below 10⁻⁶ is drawn there.",
         ),
       ),
       curves,

@@ -16,6 +16,11 @@ GROUPS = (1, 2, 4, 8, 16)  # query heads that share one head of keys and values
 VOCABULARIES = (256, 32_000, 50_257, 128_000)
 LENGTHS = tuple(2**k for k in range(6, 21))  # 64 to 1,048,576
 BATCHES = (1, 4, 16, 64)
+PUBLISHED = {  # their own sizes; Llama 3 8B has a vocabulary of 128,256, and d_ff differs in both Llamas
+    "Llama 3 8B": {"d_model": 4096, "n_layers": 32, "head_width": 128, "group": 4, "vocab": 128_000, "gated": True},
+    "LLaMA-7B": {"d_model": 4096, "n_layers": 32, "head_width": 128, "group": 1, "vocab": 32_000, "gated": True},
+    "GPT-2 small": {"d_model": 768, "n_layers": 12, "head_width": 64, "group": 1, "vocab": 50_257, "gated": False},
+}
 BYTES = {"float32": 4, "float16": 2, "int8": 1}
 QUANTITIES = (
     "parameters",
@@ -51,6 +56,7 @@ class CostCalculator(Explorer):
     dtype = Choice(tuple(BYTES), "float16", help="format of weights and cache")
     gated = Switch(False, help="whether the feed-forward network has a gate")
     label = Title("What a model costs")
+    published = Numbers(PUBLISHED, fixed=True)
     lists = Numbers(
         {
             "d_model": D_MODELS,

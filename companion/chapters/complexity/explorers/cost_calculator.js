@@ -141,7 +141,11 @@ function render({ model, el }) {
     lead.replaceChildren(...words);
     const kept = sharing.querySelector(".ex-value");
     kept.textContent = kvHeads();
-    sharing.querySelector("input").setAttribute("aria-valuetext", kept.textContent);
+    const shares = sharing.querySelector("input");
+    shares.setAttribute("aria-valuetext", kept.textContent);
+    // Stops that would share alike are left out: of 12 heads, groups of 8 and of 16 would both make one.
+    shares.max = new Set(lists.group.map(kvHeads)).size - 1;
+    shares.value = lists.group.indexOf(view.get("group"));
     const most = Object.fromEntries(
       ["FLOPs", "bytes"].map((unit) => [unit, Math.max(...KINDS.map((u, i) => (u === unit ? Number(rows[i][1]) : 0)))]),
     );
@@ -174,11 +178,20 @@ function render({ model, el }) {
       text,
     });
   /** How many heads have keys and values of their own: it depends on three controls. */
-  function kvHeads() {
+  function kvHeads(group = view.get("group")) {
     const heads = view.get("d_model") / view.get("head_width");
-    return `${Math.floor(heads / Math.min(view.get("group"), heads))} of ${heads}`;
+    return `${Math.floor(heads / Math.min(group, heads))} of ${heads}`;
   }
   const sharing = size("group", "KV heads", kvHeads);
+  const take = (sizes) => Object.entries(sizes).forEach(([name, value]) => view.set(name, value));
+  const published = h(
+    "p",
+    { class: "ex-published" },
+    "Sizes of ",
+    Object.entries(view.get("published")).map(([name, sizes]) =>
+      h("button", { type: "button", onclick: () => take(sizes) }, name),
+    ),
+  );
   view.watch("d_model n_layers head_width group vocab t batch dtype gated", draw);
   // The table comes first, and on a phone it stays while the controls below it are moved.
   view.show(
@@ -187,6 +200,7 @@ function render({ model, el }) {
       { class: "ex-costs" },
       table.box,
       controls(
+        published,
         size("d_model", math("width d_model").childNodes),
         size("n_layers", "layers"),
         size("head_width", "width of a head"),
