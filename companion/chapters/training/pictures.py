@@ -134,14 +134,13 @@ def two_decays(wide: bool) -> Canvas:
             "gradient, and the sum goes through the division by the root of its mean square, so the decay is divided "
             "too. In AdamW the gradient alone is divided, and the share of the weight is subtracted beside it."
         ),
-        "inside": "Adam with L2",
+        "inside": "Adam with decay",
         "beside": "AdamW",
         "gradient": "gradient",
-        "sum": "$g$ + $λw$",
-        "divide": "divide by √$v$",
+        "divide": "divide",
         "step": "step",
         "decay": "decay",
-        "decayed": "$λw$",
+        "decayed": "weight",
     }
     c = Canvas("two-decays", wide, 208 if wide else 432, labels["title"], labels["desc"])
     for k, name in enumerate(("inside", "beside")):

@@ -20,7 +20,7 @@ def loss_mask(wide: bool) -> Canvas:
         ),
         "reads": "reads",
         "predicts": "predicts",
-        "left-out": "left out: −100",
+        "left-out": "left out of the loss",
         "counts": "in the loss",
     }
     c = Canvas("loss-mask", wide, 136 if wide else 184, labels["title"], labels["desc"])
