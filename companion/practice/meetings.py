@@ -1,8 +1,9 @@
-"""Cases in which sizes are equal that differ in all cases of an exercise, made from these.
+"""Cases in which sizes are equal, or 1, that are not so in any case of an exercise, made from these.
 
 A transpose or a broadcast that is right only where two sizes differ shows where they are equal by chance. So a case is
 grown along its axes until they are. Numbers with fractions are repeated, three quarters as large each time; of a mask,
-of lengths and of tokens the last entry is repeated, so that padding stays where it is.
+of lengths and of tokens the last entry is repeated, so that padding stays where it is. A `squeeze` shows where a size
+is 1: there a case is cut to its first entries along one axis.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 import copy
 import dataclasses
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from companion.practice.budget import NO_BUDGET
 
@@ -33,21 +35,50 @@ ARGUMENTS = 10
 """What has more is a whole model: its parts are exercises of their own, and running it takes long."""
 
 
+EQUAL, SINGLE = "sizes that are equal by chance", "a size of 1"
+"""What the cases that are made are called."""
+
 FEW = 3
 """A size that no more cases have may be the same in all of them by chance."""
 
 
 def meetings(exercise: Exercise) -> tuple[Case, ...]:
-    """Make cases in which sizes are equal that no case of an exercise has equal.
+    """Make cases in which sizes are equal, or 1, that no case of an exercise has so.
 
     Args:
-        exercise: whose cases are grown.
+        exercise: whose cases are grown and shortened.
 
     Returns:
         As few as do, the smallest first; none where the reference does not work on what would come.
     """
     if len(exercise.parameters) > ARGUMENTS:
         return ()
+    return (*_met(exercise), *_single(exercise))
+
+
+def _single(exercise: Exercise) -> Iterator[Case]:
+    """Make cases with a size of 1 that is 1 in no case, as a batch of one.
+
+    What counts or hides along an axis may not fit a shorter one: beside whole numbers and masks the first axes alone
+    are tried.
+    """
+    every = [sizes(exercise, case) for case in exercise.cases()]
+    met = {place for other in every for place, size in other.items() if size == 1}
+    for base in _bases(exercise):
+        have, tensors = sizes(exercise, base), [x for x in base.arguments if isinstance(x, Tensor)]
+        exact = all(x.is_floating_point() for x in tensors)
+        for group in _dimensions(have, every):
+            first = all(axis and axis == -base.arguments[i].ndim for i, axis in group)
+            if not all(_varies(place, every) for place in group):
+                continue
+            if (first or exact) and not met.intersection(group) and _grows(exercise, base, group):
+                single = _shortened(base, group)
+                if _works(exercise, single):
+                    met |= set(group)
+                    yield single
+
+
+def _met(exercise: Exercise) -> Sequence[Case]:
     every = [sizes(exercise, case) for case in exercise.cases()]
     met, made = set().union(*map(_equal, every)), []
     for base in _bases(exercise):
@@ -61,7 +92,7 @@ def meetings(exercise: Exercise) -> tuple[Case, ...]:
             if not _equal(wanted) <= met and _works(exercise, grown := _grown(base, wanted)):
                 met |= _equal(wanted)
                 made.append(grown)
-    return tuple(sorted(made, key=_numbers))
+    return sorted(made, key=_numbers)
 
 
 def sizes(exercise: Exercise, case: Case) -> Sizes:
@@ -119,12 +150,19 @@ def _grows(exercise: Exercise, base: Case, group: list[Place]) -> bool:
     return _works(exercise, _grown(base, have | dict.fromkeys(group, have[group[0]] + 1)))
 
 
+def _shortened(base: Case, group: list[Place]) -> Case:
+    arguments = list(base.arguments)
+    for i, axis in group:
+        arguments[i] = arguments[i].narrow(axis, 0, 1).clone()
+    return dataclasses.replace(base, arguments=tuple(arguments), note=SINGLE)
+
+
 def _grown(base: Case, wanted: Sizes) -> Case:
     arguments = list(base.arguments)
     for (i, axis), size in wanted.items():
         if axis:
             arguments[i] = _longer(arguments[i], axis, size)
-    return dataclasses.replace(base, arguments=tuple(arguments), note="sizes that are equal by chance")
+    return dataclasses.replace(base, arguments=tuple(arguments), note=EQUAL)
 
 
 def _longer(x: Tensor, axis: int, size: int) -> Tensor:
@@ -143,7 +181,7 @@ def _works(exercise: Exercise, case: Case) -> bool:
     if _numbers(case) > NUMBERS or exercise.allowed(case) != NO_BUDGET:
         return False
     try:
-        exercise.results(exercise.reference, copy.deepcopy(case.arguments))
+        result = exercise.results(exercise.reference, copy.deepcopy(case.arguments))
     except Exception:
         return False
-    return True
+    return not any(x.isnan().any() for x in tree_leaves(result) if isinstance(x, Tensor))

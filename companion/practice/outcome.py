@@ -21,14 +21,18 @@ SIZES_MEET = (
     "All other cases are right, and here sizes are equal that differ there. Look for a transpose, a reshape or a "
     "broadcast that finds its axis by the size."
 )
+SIZE_OF_ONE = (
+    "All other cases are right, and here a size is 1 that is larger there. Look for a `squeeze` without an axis, or a "
+    "broadcast."
+)
 NO_GRADIENT = (
     "A model is trained through this function: stay in torch, without `.detach()`, `.item()`, `.numpy()` and "
     "`no_grad()`, and make no new tensor from numbers of the arguments."
 )
 NAN_GRADIENT = (
     "NaN comes back from a step whose result is replaced later: what a `where`, a mask or `nan_to_num` hides gets the "
-    "gradient 0, and 0 times infinity is NaN. Replace what is infinite before that step, `masked_fill` in place of a sum "
-    "with minus infinity."
+    "gradient 0, and 0 times infinity is NaN. Replace what is infinite before that step, and hide scores with "
+    "`masked_fill` rather than by adding minus infinity."
 )
 SETTING = (
     "Every case is right, but your function changed the {name} of torch, which all code after it shares. Give a dtype "

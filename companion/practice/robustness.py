@@ -12,12 +12,14 @@ from companion.practice.budget import NO_BUDGET
 from companion.practice.compare import difference
 from companion.practice.decoys import NUMBERS, call_in_other_memory
 from companion.practice.definition import Case, Exercise
+from companion.practice.meetings import SINGLE
 from companion.practice.outcome import (
     NAN_GRADIENT,
     NO_GRADIENT,
     OTHER_MEMORY,
     OVERWRITTEN,
     SETTING,
+    SIZE_OF_ONE,
     SIZES_MEET,
     WRONG_AGAIN,
     Outcome,
@@ -89,7 +91,7 @@ def check_in_other_memory(
 
 
 def check_where_sizes_meet(exercise: Exercise, function: Callable[..., object], cases: Sequence[Case]) -> None:
-    """Run cases in which sizes are equal that differ in all others.
+    """Run cases in which sizes are equal, or 1, that are not so in any other.
 
     Args:
         exercise: what is asked.
@@ -103,7 +105,8 @@ def check_where_sizes_meet(exercise: Exercise, function: Callable[..., object], 
     every = [*cases, *exercise.meetings]
     for number, case in enumerate(exercise.meetings, start=len(cases) + 1):
         want = exercise.results(exercise.reference, copy.deepcopy(case.arguments))
-        _compare(exercise, function, every, number, running.run_case(exercise, function, case), want, SIZES_MEET)
+        why = SIZE_OF_ONE if case.note == SINGLE else SIZES_MEET
+        _compare(exercise, function, every, number, running.run_case(exercise, function, case), want, why)
 
 
 def _compare(

@@ -96,6 +96,26 @@ def test_arguments_reach_each_call_fresh():
     assert check(exercise, exercise.reference) == 3
 
 
+def test_an_argument_that_records_gradients_after_the_call_was_changed():
+    def mine(x):
+        (2 * x.requires_grad_()).sum().backward()
+        return 2 * x.detach()
+
+    assert "changed its argument `x` in place" in one_line(refused(toy(), mine))
+
+
+def test_what_is_kept_by_sizes_comes_in_another_dtype_before_some_case():
+    kept = {}
+
+    def mine(x):
+        return x * kept.setdefault(x.shape, torch.tensor(2.0, dtype=x.dtype) + 1e-6 * (x.dtype == torch.float32))
+
+    cases = [Case((torch.ones(n, dtype=torch.float64),)) for n in (1, 2, 3)]
+    error = refused(toy(cases=lambda: cases), mine)
+    assert error.case == 2
+    assert "Your function keeps something from one call to the next" in one_line(error)
+
+
 def test_a_list_changed_in_place_is_told_how_a_list_is_copied():
     def mine(reads, pairs):
         found = BY_NAME["layers-needed"].reference(reads, pairs)

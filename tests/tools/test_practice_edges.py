@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from companion.practice.definition import Case
 from tests.tools.edges import nearly_right
 from tests.tools.practice import BY_NAME, one_line, refused, toy, wanted
 
@@ -59,6 +60,21 @@ def test_an_answer_without_gradients_is_refused_where_they_are_asked_for(name):
     exercise = BY_NAME[name]
     words = one_line(refused(exercise, torch.no_grad()(exercise.reference)))
     assert f"the gradients are not. Of {exercise.gradients[0]}:" in words
+
+
+def test_gradients_are_compared_on_every_case_and_nan_is_told_from_what_is_missing():
+    def detached_on_the_smallest(x):
+        return 2 * x.detach() if len(x) == 1 else 2 * x
+
+    def infinite_where_hidden(x):
+        return 2 * x + torch.where(x == 0, 0.0, x.abs().sqrt() - x.abs().sqrt().detach()) * 0.0
+
+    cases = [Case((torch.ones(1),)), Case((torch.ones(3),)), Case((torch.tensor([0.0, 4.0]),))]
+    asked = toy(gradients=("x",), cases=lambda: cases)
+    assert refused(asked, detached_on_the_smallest).case == 1
+    told = one_line(refused(asked, infinite_where_hidden))
+    assert "Of x: 1 of 2 entries is NaN" in told
+    assert "NaN comes back from a step whose result is replaced later" in told
 
 
 def test_gradients_that_torch_cannot_take_are_told():

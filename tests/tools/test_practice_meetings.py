@@ -66,7 +66,27 @@ def test_what_the_reference_refuses_or_an_exercise_keeps_is_not_grown():
 def test_a_size_that_is_always_the_same_stays():
     cases = [Case((torch.ones(3, n),)) for n in (1, 2, 4, 5)]
     assert shapes(toy(cases=lambda: cases)) == [((3, 3),)]
-    assert shapes(toy(cases=lambda: [Case((torch.ones(3, n),)) for n in (4, 5, 6, 7)])) == []
+    assert shapes(toy(cases=lambda: [Case((torch.ones(3, n),)) for n in (1, 4, 5, 6, 7)])) == []
+
+
+def test_a_size_that_is_one_in_no_case_is_one_in_a_case_of_its_own():
+    cases = [Case((torch.ones(*n),)) for n in ((2, 3), (3, 4), (4, 4), (2, 2))]
+    assert shapes(toy(cases=lambda: cases)) == [((1, 2),), ((2, 1),)]
+
+
+def test_beside_whole_numbers_the_first_axes_alone_are_cut_and_not_where_nan_comes_of_it():
+    cases = [Case((torch.ones(n, m), torch.ones(n).long())) for n, m in ((2, 3), (3, 2), (2, 2), (4, 4))]
+    assert shapes(summed(cases=lambda: cases)) == [((1, 2), (1,))]
+    assert shapes(summed(cases=lambda: cases, fixed=("x", "lengths"))) == []
+    assert shapes(summed(reference=lambda x, lengths: rows(x, lengths).std(), cases=lambda: cases)) == []
+
+
+def test_an_answer_that_drops_an_axis_of_one_is_told_the_case():
+    cases = [Case((torch.ones(n, m),)) for n, m in ((2, 3), (3, 2), (2, 2))]
+    error = refused(toy(cases=lambda: cases), lambda x: 2 * x.squeeze())
+    assert error.case == 4
+    assert "Case 4 of 5: x (1, 2), float32 (a size of 1)." in one_line(error)
+    assert "here a size is 1 that is larger there. Look for a `squeeze`" in one_line(error)
 
 
 def test_an_answer_that_finds_its_axis_by_the_size_is_told_the_case():

@@ -5,6 +5,8 @@ import math
 import numpy as np
 import torch
 
+from companion.chapters.complexity.exercises.graphs import _layers_needed
+
 
 def short_ways_only(reads, pairs):
     far = torch.where(reads, 1.0, math.inf)
@@ -111,7 +113,15 @@ def time_by_reciprocals(r, d, c, size, peak, bandwidth):
 UNITS = "more than a float holds to the unit"
 BITS = "more than 64 bits hold"
 AN_INT = "an int of Python is expected"
+
+
+def ends_side_by_side(reads, pairs):
+    starts, ends = zip(*pairs, strict=True)
+    return _layers_needed(reads, list(zip(starts, ends, strict=True)))
+
+
 NEARLY_RIGHT = [
+    ("layers-needed", "no pair", ends_side_by_side),
     ("writing-flops", UNITS, writing_by_floats),
     ("cache-bytes", UNITS, cache_by_floats),
     ("layer-flops", UNITS, lambda n, d, d_ff: (int(8.0 * n * d**2), int(4.0 * n**2 * d), int(4.0 * n * d * d_ff))),

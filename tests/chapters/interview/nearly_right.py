@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from companion.chapters.interview.exercises.bpe import _encoded
 from companion.chapters.interview.exercises.repair_training import _steps
 from companion.chapters.interview.exercises.search import _speculative
 from companion.chapters.interview.exercises.task_attention_2_masks import _causal_layer
@@ -248,7 +249,30 @@ def adapted_for_evaluation(model, *settings):
     return found
 
 
+def ranked_in_float32(scores, temperature, k):
+    order = scores.float().sort(dim=-1, descending=True, stable=True).indices
+    return (scores / temperature).scatter(-1, order[..., k:], -torch.inf).softmax(-1)
+
+
+def top_k_in_float32(scores, k):
+    ranks = scores.float().sort(dim=-1, descending=True, stable=True).indices.argsort(-1)
+    return scores.masked_fill((ranks >= k[:, None]) & (k[:, None] > 0), -torch.inf)
+
+
+def experts_in_float32(logits, k):
+    chosen = logits.float().sort(dim=-1, descending=True, stable=True).indices[:, :k]
+    return chosen, logits.gather(-1, chosen).softmax(-1)
+
+
+def ranked_below_the_last(word, merges):
+    return _encoded(word, merges) if word and max(map(len, merges)) else list(word)
+
+
 NEARLY_RIGHT = [
+    ("temperature-top-k", "scores that are equal in float32", ranked_in_float32),
+    ("sampler-top-k", "scores that are equal in float32", top_k_in_float32),
+    ("experts-choice", "logits that are equal in float32", experts_in_float32),
+    ("bpe-encode", "no merge", ranked_below_the_last),
     ("lora-layer", "In evaluation mode, after `module.eval()`", ActsInTrainingOnly),
     ("lora-layer", "switched modules to evaluation mode", lambda *settings: _Adapter(*settings).eval()),
     ("lora-model", "switched modules to evaluation mode", adapted_for_evaluation),

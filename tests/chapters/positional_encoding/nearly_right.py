@@ -88,7 +88,21 @@ def rows_kept_by_number():
 
 
 KEPT = "Your function keeps something"
+
+
+def frequencies_kept_by_width():
+    kept = {}
+
+    def encoding(positions, d_model):
+        rates = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=positions.dtype) / d_model)
+        angles = positions[:, None] * kept.setdefault(d_model, rates)
+        return torch.stack([angles.sin(), angles.cos()], -1).flatten(1).to(positions.dtype)
+
+    return encoding
+
+
 NEARLY_RIGHT = [
+    ("encode-positions", "a step of yours in float32", frequencies_kept_by_width()),
     ("alibi-bias", KEPT, biases_kept_by_length()),
     ("t5-bucket", KEPT, buckets_kept_by_shape()),
     ("layout-rows", KEPT, rows_kept_by_number()),

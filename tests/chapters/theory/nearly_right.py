@@ -12,4 +12,16 @@ def softly_by_recency(moves, written, blank):
     return (scores.softmax(1) @ symbols).to(written.dtype)
 
 
-NEARLY_RIGHT = [("read-tape", "not exactly 0", softly_by_recency)]
+def tape_of_65_cells(moves, written, blank):
+    tape, read, cell = torch.full((65,), blank, dtype=written.dtype), [], 32
+    for move, number in zip(moves.tolist(), written, strict=True):
+        read.append(tape[cell % 65].clone())
+        tape[cell % 65] = number
+        cell += move
+    return torch.stack(read)
+
+
+NEARLY_RIGHT = [
+    ("read-tape", "not exactly 0", softly_by_recency),
+    ("read-tape", "far away, and back", tape_of_65_cells),
+]

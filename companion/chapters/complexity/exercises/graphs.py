@@ -60,6 +60,7 @@ def _graph_cases() -> list[Case]:
         Case((shifted, [(0, 5), (1, 5), (4, 5), (0, 4)]), "a short cut"),
         Case((step, [(0, 0), (0, 1), (3, 2)]), "a ring"),
         Case((lonely, [(0, 0), (0, 1)]), "positions that read themselves only"),
+        Case((step, []), "no pair"),
         Case((chain, [(0, 11), (1, 10), (11, 0)]), "a long chain"),
         Case((diamonds, [(0, 24), (3, 22), (1, 2)]), "many ways of one length"),
         Case((fans, [(0, 129), (129, 0), (1, 128)]), "2^64 ways of one length"),

@@ -179,6 +179,7 @@ def _encode_cases() -> list[Case]:
         Case(("a", [("a", "b")]), "one letter"),
         Case(("xyz", [("a", "b")]), "nothing to join"),
         Case(("", [("a", "b")]), "no letter"),
+        Case(("ab", []), "no merge"),
         Case((" a b", [("a", " ")]), "blanks"),
         Case(("lower", lower)),
         Case(("abcd", mixed), "two ways to cut"),

@@ -84,6 +84,7 @@ DEBUG_CACHE = Exercise(
     minutes=25,
     topic="generation",
     reference=_steps,
+    fixed=("positions",),  # one for each token, or more
     broken=_broken_steps,
     cases=_cache_cases,
     tested="one token and many, sizes that differ, large values, scores far below 0, both dtypes",

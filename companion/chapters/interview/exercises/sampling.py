@@ -41,6 +41,7 @@ def _top_k_cases() -> list[Case]:
         Case((torch.tensor([[-1e20, -3e20, -2e20]], dtype=F64), 0.5, 2), "scores of -1e20"),
         Case((torch.tensor([[0.0, -200.0]]), 100.0, 2), "a temperature of 100, scores far apart"),
         Case((torch.tensor([[0.0, 1e-9]], dtype=F32), 1.0, 1), "scores closer than their probabilities show"),
+        Case((torch.tensor([[1.0, 1.0 + 1e-9]], dtype=F64), 1.0, 1), "scores that are equal in float32"),
     ]
 
 

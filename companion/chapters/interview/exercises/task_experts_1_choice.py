@@ -41,6 +41,7 @@ def _choice_cases() -> list[Case]:
         Case((draw.normal(6, 5) - 3e4, 3), "logits far below 0"),
         Case((torch.tensor([[-3e20, -1e20, -2e20]], dtype=F64), 2), "logits of -1e20"),
         Case((off, 3), "experts that are switched off: -inf"),
+        Case((torch.tensor([[1.0, 1.0 + 1e-9, 0.0]], dtype=F64), 1), "logits that are equal in float32"),
         Case((draw.normal(40, 16, dtype=F32), 4), "many experts"),
     ]
 

@@ -94,6 +94,7 @@ MODEL = Exercise(
     place=3,
     minutes=10,
     reference=_model,
+    fixed=("places",),  # one for each token, or more
     broken=_broken_model,
     cases=_cases,
     tested="one layer and several, texts of all lengths, large embeddings, both dtypes",

@@ -48,6 +48,7 @@ def _top_k_cases() -> list[Case]:
         Case((_hidden(draw.normal(3, 6, dtype=F64), 0, 4), (2, 5, 0)), "tokens that are hidden already"),
         Case((draw.normal(3, 3, dtype=F64), (2, 1, 3)), "as many rows as tokens"),
         Case((torch.zeros(2, 64), (5, 33)), "long rows of equal scores"),
+        Case((torch.tensor([[1.0, 1.0 + 1e-9]], dtype=F64), (1,)), "scores that are equal in float32"),
         Case((draw.normal(3, 11, dtype=F64, scale=1e3) - 2e3, (3, 1, 9)), "large scores, nearly all below 0"),
     ]
 

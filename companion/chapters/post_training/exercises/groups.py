@@ -11,7 +11,7 @@ def _grpo_loss(log_p: Tensor, old: Tensor, rewards: Tensor, said: Tensor, clip: 
     centred = rewards - rewards.mean(dim=1, keepdim=True)
     deviation = rewards.std(dim=1, keepdim=True)
     advantage = (centred / (deviation + 1e-6))[..., None]
-    ratio = (log_p - old).exp()
+    ratio = (log_p - old).masked_fill(~said, 0.0).exp()  # inf - inf would be NaN, in the gradient too
     near = ratio.clamp(1 - clip, 1 + clip)
     gain = torch.minimum(ratio * advantage, near * advantage)
     mean = gain.masked_fill(~said, 0.0).sum(dim=-1) / said.sum(dim=-1)
@@ -44,7 +44,7 @@ def _cases() -> list[Case]:
     gaps = drawn(2, 3, 5)
     log_p, old, rewards, said, clip = drawn(1, 2, 3, torch.tensor([[1, 0]]), dtype="float32")
     said = torch.tensor([True, True, False]).expand_as(said).clone()
-    impossible = log_p, old.masked_fill(~said, -torch.inf), rewards, said, clip
+    never = old.masked_fill(~said, -torch.inf)
     sure = log_p.clone()
     sure[..., 0] = 0.0
     return [
@@ -59,7 +59,8 @@ def _cases() -> list[Case]:
         Case(
             (*gaps[:3], torch.tensor([0, 1, 0, 1, 1]).bool().expand_as(gaps[3]).clone(), gaps[4]), "answers with gaps"
         ),
-        Case(impossible, "padding that was impossible"),
+        Case((log_p, never, rewards, said, clip), "padding that was impossible"),
+        Case((log_p.masked_fill(~said, -torch.inf), never, rewards, said, clip), "padding that is impossible"),
         Case((sure, old, rewards, said, clip), "tokens that the policy is sure of"),
     ]
 
@@ -104,7 +105,7 @@ GRPO_LOSS = Exercise(
         ),
         Mistake(
             "ratio-of-logarithms",
-            Edit("(log_p - old).exp()", "log_p / old"),
+            Edit("(log_p - old).masked_fill(~said, 0.0).exp()", "log_p / old"),
             "You divide logarithms. The ratio of probabilities is the exponential of the difference of logarithms.",
         ),
         Mistake(
@@ -124,12 +125,18 @@ GRPO_LOSS = Exercise(
         ),
         Mistake(
             "padding-counts",
-            Edit("gain.masked_fill(~said, 0.0).sum(dim=-1) / said.sum(dim=-1)", "gain.mean(dim=-1)"),
+            (
+                Edit(".masked_fill(~said, 0.0).exp()", ".exp()"),
+                Edit("gain.masked_fill(~said, 0.0).sum(dim=-1) / said.sum(dim=-1)", "gain.mean(dim=-1)"),
+            ),
             "You average over the padding too. Only the tokens of the answer count.",
         ),
         Mistake(
             "zero-times-infinity",
-            Edit("gain.masked_fill(~said, 0.0)", "(gain * said)"),
+            (
+                Edit(".masked_fill(~said, 0.0).exp()", ".exp()"),
+                Edit("gain.masked_fill(~said, 0.0)", "(gain * said)"),
+            ),
             "You multiply what stands at padding by 0, and infinity times 0 is NaN. Replace it, with `masked_fill` for "
             "example.",
         ),

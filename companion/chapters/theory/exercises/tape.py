@@ -40,6 +40,7 @@ def _cases() -> list[Case]:
         written = draw.normal(t, dtype=dtype, scale=scale)
         return (draw.normal(t, dtype=F64) * 0.9).round().clamp(-1, 1).long(), written, -2.0
 
+    there_and_back = torch.tensor([1]).repeat(200).index_fill(0, torch.arange(100, 200), -1)
     return [
         Case((torch.tensor([1, -1, 0, 0]), torch.tensor([5.0, 6.0, 7.0, 8.0]), 2.0), "the example"),
         Case((torch.tensor([1]), torch.tensor([3.0], dtype=F64), 4.0), "one step"),
@@ -49,6 +50,7 @@ def _cases() -> list[Case]:
         Case(walk(30, F64, 1e3), "large numbers"),
         Case(walk(64, F64)),
         Case((torch.tensor([0, 0]), torch.tensor([0.0, 1.0]), 2.0), "a 0 that is written and no blank"),
+        Case((there_and_back, draw.normal(200), 0.5), "far away, and back"),
         Case((torch.tensor([0, 0, 0]), torch.tensor([1e3, 0.0, 5.0], dtype=F64), 2.0), "a 0 that replaces 1000"),
     ]
 
