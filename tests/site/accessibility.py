@@ -67,17 +67,20 @@ def axe_faults(
         seen: how often each pair of colours has been looked at in this theme, on earlier pages too; it is brought up to
             date.
     """
-    if not page.evaluate("typeof axe === 'object'"):
-        page.evaluate(Axe().axe_script)
+
+    def broken(**options: object) -> list[dict]:
+        """Run axe, which is loaded only where something is left to look at."""
+        if not page.evaluate("typeof axe === 'object'"):
+            page.evaluate(Axe().axe_script)
+        quick = {"resultTypes": ["violations"], "preload": False, "elementRef": False}
+        return page.evaluate(RUN, [within, quick | options])
+
     page.evaluate(THIN_OUT)
-    quick = {"resultTypes": ["violations"], "preload": False, "elementRef": False}
-    found = []
-    if not contrast_only:
-        found += page.evaluate(RUN, [within, quick | {"rules": {CONTRAST: {"enabled": False}}}])
+    found = [] if contrast_only else broken(rules={CONTRAST: {"enabled": False}})
     seen = {} if seen is None else seen
     now, left = page.evaluate(EMPTY_ALIKE, seen)
     seen.update(now)
     if left:
-        found += page.evaluate(RUN, [within, quick | {"runOnly": {"type": "rule", "values": [CONTRAST]}}])
+        found += broken(runOnly={"type": "rule", "values": [CONTRAST]})
     page.evaluate(FILL_AGAIN)
     return [f"{fault['id']}: {node['html'][:160]}" for fault in found for node in fault["nodes"]]
