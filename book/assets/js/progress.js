@@ -184,7 +184,7 @@
   function adviceOfPlan() {
     const left = steps.filter((step) => !isTicked(step));
     const done = number(planned, (one) => one.done);
-    const told = `${steps.length - left.length} of ${plural(steps.length, "step")}, ${done} of ${planned.length} questions and drills.`;
+    const told = `${steps.length - left.length} of ${plural(steps.length, "step")} done, ${done} of ${planned.length} questions and drills.`;
     const [step] = left;
     const words = step ? [" Next step: ", ...step.row.querySelector("p").cloneNode(true).childNodes] : [];
     const one = [...left.flatMap((open) => open.pieces), ...planned].find((piece) => !piece.tried);
