@@ -146,7 +146,7 @@ def test_a_question_is_rated_by_keyboard_and_the_mock_interview_and_the_index_kn
     first.get_by_label("3: Right and complete").check()
     assert not page.locator(".question-repeat:visible").count(), "nothing is to be repeated"
     second = other.get_attribute("id")
-    other.locator("summary").click()
+    other.locator("> summary").click()
     other.get_by_label("0: No answer").check()
     link = other.get_by_role("link", name="List the questions to repeat")
     link.scroll_into_view_if_needed()
@@ -457,7 +457,7 @@ def test_steps_of_a_plan_are_ticked_and_what_is_left_is_counted(clean):
         number == 1 for number in range(len(minutes))
     ]
     assert told.nth(1).inner_text().startswith("0 of 8 steps done")
-    for box in tables.first.locator("tbody input:not(:checked)").all():
+    for box in tables.first.get_by_role("checkbox").all():
         box.check()
     assert {*kept(page, "plans")["plan-two-days"]} == {step.key for step in steps}
     week = tables.nth(1).locator("tbody tr").nth(1).locator("td").all_inner_texts()
