@@ -97,6 +97,10 @@ class Question:
     common_mistake: str
     page: str
     """Where it stands, as ``companion.book.toc.page`` names it."""
+    rare: int = 0
+    """How many follow-ups, the last ones, are seldom asked: its page folds them."""
+    picture: str = ""
+    """The page and the name of a picture that its page shows with the answer."""
 
 
 @dataclass(frozen=True)

@@ -177,9 +177,9 @@ def check_fields(options: dict[str, str], where: str) -> dict[str, object]:
         ValueError: a field is missing, unknown, or not what it must be.
     """
     values: dict[str, object] = {name: text.strip() for name, text in options.items() if text.strip()}
-    level = str(values.get("level", ""))
-    if level.isdecimal():
-        values["level"] = int(level)
+    for name in ("level", "rare"):
+        if (number := str(values.get(name, ""))).isdecimal():
+            values[name] = int(number)
     if "evidence" in values:
         values["evidence"] = [label.strip() for label in values["evidence"].split(",")]
     check(values, QUESTION, where)

@@ -86,6 +86,10 @@ QUESTION = _object(
         "topic": _TEXT,
         "evidence": _list({**_TEXT, "description": "a label, and commas stand between two"}, 1),
     },
+    {
+        "rare": {"type": "integer", "minimum": 1, "description": "a number of follow-ups, the last ones"},
+        "picture": {"type": "string", "pattern": r"^\S+ \S+$", "description": "the page and the name of a picture"},
+    },
 )
 _ITEM = {
     "id": _name("quiz-"),

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from companion.book.claims import read_ledger
-from companion.book.site.question_sheet import read_sheet
+from companion.book.site.question_sheet import read_plan, read_sheet
 from companion.book.terms import terms
+from tests.site.accessibility import axe_faults
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_SIDES = 8
@@ -66,21 +67,16 @@ def test_a_button_at_the_top_of_the_sheet_prints_it(
     assert not button.is_visible()
 
 
-def test_the_answers_of_the_sheet_can_be_covered_and_are_all_on_paper(
+def test_the_answers_of_the_sheet_are_covered_and_are_all_on_paper(
     page: object, server: str, settle: Callable[[object], None]
 ) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{server}/book/interview/forty-questions.html")
     settle(page)
     number = sum(len(names) for _, names in read_sheet(ROOT))
-    assert seen(page, ".sheet-answer") == number
-    assert seen(page, ".sheet-show") == 0
-    button = page.locator(".sheet-cover")
-    assert button.inner_text() == "Cover the answers"
-    button.focus()
-    page.keyboard.press("Enter")
-    assert button.inner_text() == "Uncover all answers"
     assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (0, number)
+    button = page.locator(".sheet-cover")
+    assert button.inner_text() == "Uncover all answers"
     first, second = (page.locator(".sheet-group li").nth(place) for place in (0, 1))
     first.locator(".sheet-show").focus()
     page.keyboard.press("Enter")
@@ -97,7 +93,99 @@ def test_the_answers_of_the_sheet_can_be_covered_and_are_all_on_paper(
     assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (1, number - 1), "it is as it was left"
     button.click()
     assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (number, 0)
+    page.emulate_media(media="print")
+    assert seen(page, ".question-rate") == 0
+    page.emulate_media(media="screen")
+    assert button.inner_text() == "Cover the answers"
+    button.focus()
+    page.keyboard.press("Enter")
+    assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (0, number)
     page.evaluate("() => store.erase()")
+
+
+def test_without_scripts_the_answers_of_the_sheet_are_open(browser: object, server: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{server}/book/interview/forty-questions.html")
+    assert page.locator(".sheet-answer:visible").count() == sum(len(names) for _, names in read_sheet(ROOT))
+    context.close()
+
+
+def test_an_answer_of_the_sheet_is_rated_where_it_is_uncovered(
+    page: object, server: str, settle: Callable[[object], None]
+) -> None:
+    page.goto(f"{server}/book/interview/forty-questions.html")
+    settle(page)
+    first = page.locator(".sheet-group li").first
+    name = first.locator(".sheet-question a").evaluate("link => link.hash.slice(1)")
+    assert page.locator(".question-rate").count() == 0
+    first.locator(".sheet-show").click()
+    first.get_by_label("1: A part of it").check()
+    assert first.locator(".question-told").inner_text() == "Kept in this browser: 1 of 3."
+    assert page.evaluate("name => practice.ratings().get(name).row", name) == [1]
+    page.evaluate("() => store.write('sheet', {})")
+    page.reload()
+    settle(page)
+    assert first.locator(".question-mark").inner_text() == "↻ rated 1"
+    first.locator(".sheet-show").click()
+    assert first.get_by_label("1: A part of it").is_checked()
+    assert not axe_faults(page, ".sheet-group")
+    page.evaluate("() => store.erase()")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_buttons_of_the_sheet_stay_in_view_above_the_group_that_a_link_leads_to(
+    page: object, server: str, settle: Callable[[object], None], width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(f"{server}/book/interview/forty-questions.html#sheet-inference")
+    settle(page)
+    page.wait_for_function("() => scrollY > 500")
+    bar, button = (page.locator(one).bounding_box() for one in (".bd-header-article", ".sheet-cover"))
+    heading = page.locator(":target > h2").bounding_box()
+    assert bar["y"] + bar["height"] <= button["y"] + 1
+    assert button["y"] + button["height"] <= heading["y"] < 300
+
+
+def test_who_comes_from_the_plan_and_the_sheet_finds_the_way_back_and_the_next_question(
+    page: object, server: str, settle: Callable[[object], None]
+) -> None:
+    (_, first), (title, second), *_ = read_sheet(ROOT)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/book/attention/questions.html#{first[0]}")
+    settle(page)
+    trail = page.locator(".trail a")
+    assert trail.count() == 0, "who comes from elsewhere is led nowhere"
+    page.goto(f"{server}/book/interview/index.html")
+    settle(page)
+    page.locator(".plan-two-days a[href$='exr-multi-head']").click()
+    page.wait_for_url("**/exercises.html#exr-multi-head")
+    steps = len(read_plan(ROOT))
+    assert trail.all_inner_texts() == [f"Two-day plan: step 3 of {steps}"]
+    trail.click()
+    page.wait_for_url("**/interview/index.html#*")
+    page.locator(".plan-two-days").get_by_role("link", name=title).click()
+    page.wait_for_url("**/forty-questions.html#sheet-*")
+    step = f"Two-day plan: step 5 of {steps}"
+    assert trail.all_inner_texts() == [step]
+    page.locator(f".sheet-question a[href$='#{second[0]}']").click()
+    page.wait_for_url(f"**/questions.html#{second[0]}")
+    at = len(first) + 1
+    assert trail.all_inner_texts() == [step, f"Question {at} of 40", "Next question"]
+    strip = page.locator(".trail")
+    box = strip.bounding_box()
+    assert box["y"] + box["height"] == pytest.approx(844, abs=1)
+    assert box["height"] <= 96
+    assert not axe_faults(page, ".trail")
+    trail.nth(2).click()
+    page.wait_for_url(f"**/questions.html#{second[1]}")
+    assert trail.all_inner_texts() == [step, f"Question {at + 1} of 40", "Next question"]
+    page.emulate_media(media="print")
+    assert not strip.is_visible()
+    page.emulate_media(media="screen")
+    trail.nth(1).click()
+    page.wait_for_url("**/forty-questions.html#sheet-*")
+    page.evaluate("() => { store.erase(); sessionStorage.clear(); }")
 
 
 def test_each_group_of_the_sheet_can_be_linked_to(page: object, server: str) -> None:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from companion.book.site.question_sheet import read_sheet
+from companion.book.site.question_sheet import read_plan
 from tests.site.accessibility import axe_faults
 from tests.site.browser import tab_to
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
 PLACE = "book/interview/progress.html"
+SHEET = "book/interview/forty-questions.html"
 SHARED = ("vocabulary.js", "util.js", "dom.js", "store.js", "practice.js")
 SCRIPTS = (*SHARED, "progress-file.js", "progress.js")
 AT = "2026-01-01T00:00:00.000Z"
@@ -73,10 +74,10 @@ def test_only_pages_that_need_them_load_the_scripts_and_the_page_is_light(site, 
     texts = {name: (site / name).read_text("utf8") for name in pages}
     loads = {name: re.findall(r'<script defer="defer" src="[^"]*js/([\w-]+\.js)', text) for name, text in texts.items()}
     asking = {name for name, text in texts.items() if 'class="interview-question"' in text}
-    assert {name for name, scripts in loads.items() if "question-rating.js" in scripts} == asking
+    assert {name for name, scripts in loads.items() if "question-rating.js" in scripts} == {*asking, SHEET}
     assert len(asking) >= 12
     assert {name for name, scripts in loads.items() if "progress.js" in scripts} == {PLACE}
-    for used, places in (((*SHARED, "question-rating.js"), asking), (SCRIPTS, {PLACE})):
+    for used, places in (((*SHARED, "question-rating.js"), asking | {SHEET}), (SCRIPTS, {PLACE})):
         for page in places:
             found = [name for name in loads[page] if name in used]
             assert sorted(found) == sorted(used), f"{page}: each once"
@@ -145,7 +146,7 @@ def test_a_question_is_rated_by_keyboard_and_the_mock_interview_and_the_index_kn
     first.get_by_label("3: Right and complete").check()
     assert not page.locator(".question-repeat:visible").count(), "nothing is to be repeated"
     second = other.get_attribute("id")
-    other.locator("summary").click()
+    other.locator("> summary").click()
     other.get_by_label("0: No answer").check()
     link = other.get_by_role("link", name="List the questions to repeat")
     link.scroll_into_view_if_needed()
@@ -196,6 +197,15 @@ def test_what_a_rating_brings_moves_nothing(clean, resize, width):
         assert box.locator(".question-rate").bounding_box()["height"] == height
     box.get_by_role("button", name="Take it back").click()
     assert box.locator(".question-rate").bounding_box()["height"] == height
+
+
+def test_a_finger_finds_the_ratings(clean, resize):
+    page = clean("attention/questions.html", ".interview-question")
+    resize(page, 390, 844)
+    page.locator("details.interview-question summary").first.click()
+    rows = page.locator(".question-grade label").evaluate_all("all => all.map((e) => e.getBoundingClientRect().height)")
+    assert len(rows) == 4
+    assert min(rows) >= 40
 
 
 def test_a_question_at_random_may_be_any_of_those_that_fit(clean):
@@ -317,26 +327,36 @@ def test_the_page_counts_advises_and_lists_what_is_missing(clean):
     assert page.evaluate("() => document.activeElement.tagName") == "SUMMARY"
 
 
-def test_who_follows_the_two_days_sees_their_forty_questions(clean):
+def test_who_follows_the_two_days_sees_what_its_steps_ask_and_the_next_step(clean):
     page = clean("interview/progress.html")
-    forty = [name for _, names in read_sheet(ROOT) for name in names]
+    steps = read_plan(ROOT)
+    own = [name for step in steps for name in step.pieces]
+    asked = [name for name in own if name.startswith("q-")]
     topics = page.locator(".progress-topic").evaluate_all("all => all.map((one) => one.dataset.topic)")
     shown = [name for topic in topics for name in missing(page, topic)]
     assert len(shown) > 300
-    choice = page.get_by_label("Only the 40 questions of the two-day plan")
+    choice = page.get_by_label(f"Only the two-day plan: {len(asked)} questions, {len(own) - len(asked)} drills")
     assert not choice.is_checked()
-    step = {"read-it": {"done": True, "at": AT}}
-    keep(page, plans={"plan-two-days": step}, mock={"ratings": {forty[0]: {"row": [3], "at": AT}}})
-    page.reload()
-    page.wait_for_selector(".progress-desk[data-ready]")
+    mine = {"plans": {"plan-two-days": {step.key: {"done": True, "at": AT} for step in steps[:2]}}}
+    mine |= {"mock": {"ratings": {asked[0]: {"row": [3], "at": AT}, steps[4].pieces[0]: {"row": [2], "at": AT}}}}
+    give(page, {"version": 1, "sections": mine})  # what is imported shows at once
     assert choice.is_checked()
-    assert sorted(name for topic in topics for name in missing(page, topic)) == sorted(forty[1:])
+    here = sorted(name for topic in topics for name in missing(page, topic))
+    assert here == sorted({*own} - {asked[0], steps[4].pieces[0]})
     advice = page.locator(".progress-next")
-    assert advice.inner_text().startswith("Good: 1 of the 40 questions. Next: “")
-    assert advice.locator("a").get_attribute("href").endswith(f"#{forty[1]}"), "in the order of the sheet"
-    assert page.locator(".progress-total td").first.inner_text().startswith("1 of 40 good")
+    told = (
+        f"2 of {len(steps)} steps done, 2 of {len(own)} questions and drills. Next step: Write from memory attention, then"
+    )
+    assert advice.inner_text().startswith(told)
+    assert advice.locator("a").last.get_attribute("href").endswith("#exr-attention"), "the first that it asks"
+    ticked = {step.key: {"done": True, "at": AT} for step in steps[:4]}
+    keep(page, plans={"plan-two-days": ticked})
+    page.evaluate("() => dispatchEvent(new StorageEvent('storage'))")
+    assert advice.locator("a").last.get_attribute("href").endswith(f"#{steps[4].pieces[1]}"), "not rated, of that step"
+    assert page.locator(".progress-total td").first.inner_text().startswith(f"2 of {len(asked)} good")
+    assert page.locator(".progress-total td").last.inner_text().startswith(f"0 of {len(own) - len(asked)} solved")
     choice.uncheck()
-    assert len([name for topic in topics for name in missing(page, topic)]) == len(shown) - 1
+    assert len([name for topic in topics for name in missing(page, topic)]) == len(shown) - 2
 
 
 def test_drills_come_from_the_file_of_the_notebooks_and_stay_solved(clean):
@@ -427,6 +447,8 @@ def test_steps_of_a_plan_are_ticked_and_what_is_left_is_counted(clean):
     assert box.get_attribute("aria-label").startswith("Done: Day 1, Attention ")
     box.focus()
     page.keyboard.press("Space")
+    steps = read_plan(ROOT)
+    assert list(kept(page, "plans")["plan-two-days"]) == [steps[1].key], "as the page of progress knows it"
     left = sum(minutes) - minutes[1]
     assert told.first.inner_text().startswith(f"1 of {len(minutes)} steps done, about {left} min left")
     page.reload()
@@ -435,6 +457,9 @@ def test_steps_of_a_plan_are_ticked_and_what_is_left_is_counted(clean):
         number == 1 for number in range(len(minutes))
     ]
     assert told.nth(1).inner_text().startswith("0 of 8 steps done")
+    for box in tables.first.get_by_role("checkbox").all():
+        box.check()
+    assert {*kept(page, "plans")["plan-two-days"]} == {step.key for step in steps}
     week = tables.nth(1).locator("tbody tr").nth(1).locator("td").all_inner_texts()
     assert len([cell for cell in week if " min" in cell]) == 3, "reading, questions and drills"
 

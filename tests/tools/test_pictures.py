@@ -429,6 +429,30 @@ def test_a_shape_refuses_what_the_style_forbids(draw, message):
 FIGURE = {"tags": ["remove-input"], "mystnb": {"figure": {"name": "fig-parts", "caption": "Two $d_k$ parts."}}}
 
 
+ASKED = """
+::::{interview-question} Draw both parts.
+:name: q-parts
+:kind: concept
+:level: 1
+:topic: attention
+:picture: one/page two-parts
+:evidence: fig-parts
+:::{short}
+Two boxes.
+:::
+:::{full}
+Drawn so.
+:::
+:::{follow-ups}
+1. **And?** So.
+:::
+:::{common-mistake}
+Three.
+:::
+::::
+"""
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     @picture
@@ -443,12 +467,13 @@ def site(tmp_path_factory):
     output = nbformat.v4.new_output("execute_result", data=data, execution_count=1)
     cell = nbformat.v4.new_code_cell("two_parts()", execution_count=1, outputs=[output], metadata=FIGURE)
     pages = {
-        "book/index.md": "# Home\n\n```{toctree}\none/page\ntwo/page\n```\n\n{numref}`fig-parts`\n\n"
+        "book/index.md": "# Home\n\n```{toctree}\none/page\ntwo/page\ntwo/asked\n```\n\n{numref}`fig-parts`\n\n"
         "```{picture} one/page two-parts\n```\n",
+        "book/two/asked.md": f"# Asked\n\n{ASKED}",
         "book/one/page.ipynb": notebook("# One\n", cell),
         "book/two/page.md": "# Two\n",
     }
-    book = SmallBook(tmp_path_factory.mktemp("book"), ["pictures"], pages)
+    book = SmallBook(tmp_path_factory.mktemp("book"), ["pictures", "questions_page"], pages)
     assert book.warnings() == []
     return book
 
@@ -493,6 +518,13 @@ def test_a_page_without_cells_shows_a_picture_of_another_page(site):
     links = [("one/page.html", "here"), ("two/page.html", "there")]
     assert re.findall(r'<a href="([^"]*)"><g data-part="(\w+)">', home) == links * 2
     assert home.count('href="_static/picture.css') + home.count('href="../_static/picture.css') == 1
+
+
+def test_a_question_shows_its_picture_above_the_answer_on_the_whiteboard(site):
+    answer = site.html("two/asked").partition('class="question-full')[2]
+    picture, text = answer.split("Drawn so.", 1)
+    assert picture.count("<svg") == 2
+    assert "<svg" not in text
 
 
 @pytest.mark.parametrize("wrong", ["one/page two-pars", "two/page two-parts", "one/pag two-parts"])

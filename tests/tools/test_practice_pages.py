@@ -89,7 +89,7 @@ PARTS = ("mathjax", "questions_page", "live_lab", "exercises_here", "mock_page",
 DRILL = {"name": "twice", "title": "Twice", "topic": "attention", "tier": 2, "kind": "write", "minutes": 15}
 TEXTS = "_build/html/_static/mock"
 NAMES = ("q-else", "q-easy", "q-why")
-INDEX = "# Home\n\n```{toctree}\none/index\nlab/index\nexercises\ncards\nrefs\n```\n"
+INDEX = "(sec-how-to-run)=\n# Home\n\n```{toctree}\none/index\nlab/index\nexercises\ncards\nrefs\n```\n"
 
 
 def lab(tags, text):
@@ -255,7 +255,10 @@ def test_a_live_lab_is_a_box_and_its_output_is_not_on_the_page(built):
 
 
 def test_an_exercise_on_the_page_says_what_can_be_done_there_and_pretends_no_judge(built):
-    page = BeautifulSoup(built.html("exercises"), "html.parser").find("div", role="main").get_text()
+    main = BeautifulSoup(built.html("exercises"), "html.parser").find("div", role="main")
+    ways = {way["href"] for way in main.find_all("a", string="a copy of the book")}
+    assert ways == {"index.html#sec-how-to-run"}, "the section that says where to get one"
+    page = main.get_text()
     assert 'check_exercise("twice", mine)' in page
     assert "not answered yet" not in page
     assert "To have your code checked, open book/exercises.ipynb in Jupyter, in a copy of the book." in page

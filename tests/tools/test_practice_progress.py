@@ -8,6 +8,7 @@ import pytest
 
 from companion.book import drills as tool
 from companion.book.drills import read_drills
+from companion.book.site.question_sheet import read_plan, read_sheet
 from companion.book.topics import TOPICS
 from companion.book.vocabulary import vocabulary_script
 from companion.practice import listing
@@ -19,6 +20,7 @@ INDEX = """# Home
 ```{toctree}
 one/index
 quiz
+interview/index
 ```
 
 ```{practice-place} desk
@@ -65,6 +67,30 @@ ONE = """# One
 (exr-scores)=
 ## A drill
 """ + "".join(QUESTION.format(name=name, level=level) for name, level in (("q-hard", 3), ("q-easy", 1)))
+PLAN = """# Plans
+
+(sheet-attention)=
+## A plan
+
+```{list-table}
+:header-rows: 1
+:class: study-plan plan-two-days
+
+* - Day
+  - What
+  - Time
+* - 1
+  - Read {doc}`/book/one/index`, then
+    {doc}`the quiz </book/quiz>`.
+  - 5 min
+* - 1
+  - {ref}`Attention <sheet-attention>`, without a break.
+  - 5 min
+* - 2
+  - Write {ref}`the scores <exr-scores>`, then say {ref}`why <q-easy>`.
+  - 9 min
+```
+"""
 ITEMS = """
 - id: quiz-which
   topic: training
@@ -97,6 +123,7 @@ def small(folder, *, drills=DRILLS, items=ITEMS, index=INDEX, topic="training"):
         f"companion/chapters/{topic}/quiz.yml": items,
         "book/interview/drills.json": json.dumps(drills),
         "companion/chapters/interview/forty.yml": "- title: Attention\n  questions: [q-hard]\n",
+        "book/interview/index.md": PLAN,
     }
     return SmallBook(folder, ["progress_page"], texts)
 
@@ -130,15 +157,15 @@ def test_the_table_counts_each_kind_of_each_topic_and_links_to_it(built):
 def test_the_lists_hold_each_piece_once_the_easy_ones_first_and_no_link_in_a_link(built):
     lists = built[built.index('<div class="progress-lists">') : built.index("Index<")]
     pieces = re.findall(
-        r'<li class="progress-piece" data-kind="(\w+)" data-name="([\w-]+)"(?: data-sheet="(\d+)")?>(.*?)</li>',
+        r'<li class="progress-piece" data-kind="(\w+)" data-name="([\w-]+)">(.*?)</li>',
         lists,
         re.DOTALL,
     )
-    assert [(kind, name, sheet, re.findall(r'href="([^"]+)"', text)) for kind, name, sheet, text in pieces] == [
-        ("question", "q-easy", "", ["one/index.html#q-easy"]),
-        ("question", "q-hard", "1", ["one/index.html#q-hard"]),
-        ("drill", "scores", "", ["one/index.html#exr-scores"]),
-        ("item", "quiz-which", "", ["quiz.html#quiz-which"]),
+    assert [(kind, name, re.findall(r'href="([^"]+)"', text)) for kind, name, text in pieces] == [
+        ("question", "q-easy", ["one/index.html#q-easy"]),
+        ("question", "q-hard", ["one/index.html#q-hard"]),
+        ("drill", "scores", ["one/index.html#exr-scores"]),
+        ("item", "quiz-which", ["quiz.html#quiz-which"]),
     ]
     words = [plain(text) for *_, text in pieces]
     assert words[0].endswith("say? basic")
@@ -147,6 +174,31 @@ def test_the_lists_hold_each_piece_once_the_easy_ones_first_and_no_link_in_a_lin
     folds = re.findall(r'<details class="progress-topic" ([^>]*)>', lists)
     assert [re.search(r'data-title="([^"]+)"', fold)[1] for fold in folds] == ["Attention", "Training"]
     assert plain(re.search(r"<summary>.*?</summary>", lists, re.DOTALL)[0]) == "Attention 2 questions, 1 drills"
+
+
+def test_the_page_holds_the_steps_of_the_two_day_plan_with_what_they_ask(built):
+    steps = re.search(r'<ol class="progress-steps" hidden="hidden">(.*?)</ol>', built, re.DOTALL)[1]
+    step = r'<li class="progress-step" data-key="([^"]+)"(?: data-pieces="([^"]+)")?>(.*?)</li>'
+    found = re.findall(step, steps, re.DOTALL)
+    assert [(key, names) for key, names, _ in found] == [
+        ("one/index", ""),
+        ("sheet-attention", "q-hard"),
+        ("exr-scores", "scores q-easy"),
+    ]
+    assert [plain(text) for *_, text in found][:2] == ["Read One , then the quiz .", "Attention , without a break."]
+    assert re.findall(r'href="([^"]+)"', steps)[2] == "interview/index.html#sheet-attention"
+
+
+def test_every_step_of_the_two_day_plan_is_read_with_its_questions_and_drills():
+    steps = read_plan(ROOT)
+    keys = [step.key for step in steps]
+    assert len(steps) > 10
+    assert len(set(keys)) == len(keys)
+    pieces = [name for step in steps for name in step.pieces]
+    forty = [name for _, names in read_sheet(ROOT) for name in names]
+    assert [name for name in pieces if name in forty] == forty, "all of the sheet, in its order"
+    drills = {one.name for one in read_drills(ROOT)}
+    assert [name for name in pieces if name in drills] == ["attention", "multi-head", "grouped-query", "cached-step"]
 
 
 def test_the_scripts_are_loaded_where_they_are_used(built):

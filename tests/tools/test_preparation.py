@@ -25,6 +25,8 @@ one/index
 ```{list-table}
 * - {ref}`The cache <q-cache>` and {ref}`gates <q-gate>`, then {ref}`write one <exr-one>`.
   - {linked-minutes}`of these`
+* - {doc}`/book/one/index`
+  - {linked-minutes}`of this`
 ```
 """
 
@@ -54,7 +56,8 @@ Wrong.
 
 
 ONE = "(sec-cache)=\n# One cache\n" + ask("q-cache", "What is $K$?") + ask("q-gate", "Why a gate?")
-ONE += "\n(exr-one)=\n## Write one\n"
+ONE += "\n(exr-one)=\n## Write one\n" + "Three words more. " * 1000
+MINUTES = 15  # to read its 3,000 words
 TERMS = """
 - {name: KV cache, aliases: [past_key_values, why no query cache], label: sec-cache, questions: [q-cache]}
 - {name: Gate, aliases: [valve], questions: [q-gate, q-cache], exercises: [exr-one]}
@@ -86,6 +89,7 @@ def test_counts_and_times_are_made_from_the_files_and_from_the_links(built):
     words = plain(built)
     assert "3 terms, 7 words; 2 questions, 1 first, 5 min for them." in words
     assert "The cache and gates , then write one . 35 min" in words
+    assert re.search(r"One cache (\d+) min", words)[1] == str(MINUTES)
 
 
 def test_terms_stand_by_letter_and_each_links_to_all_its_places(built):
@@ -121,7 +125,7 @@ def test_the_sheet_numbers_its_questions_through_and_holds_the_short_answers_alo
         ({"index": INDEX.replace("{term-count}`terms`", "{term-count}`all`")}, "term-count knows terms, words"),
         (
             {"index": re.sub(r"\* - .*", "* - Nothing", INDEX)},
-            "the row links to a question or an exercise: got neither",
+            "the row links to a page, a question or an exercise: got none",
         ),
     ],
 )

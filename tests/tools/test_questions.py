@@ -80,13 +80,19 @@ def test_a_file_gives_its_name_to_the_page(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (":kind: derive\n", "", "line 9: a question has name, kind, level, topic, evidence: this one misses kind"),
+        (
+            ":kind: derive\n",
+            "",
+            "a question has name, kind, level, topic, evidence, rare, picture: this one misses kind",
+        ),
         (":topic: attention", ":topic:", "misses topic"),
         (":topic: attention", ":topic: attention\n:mood: good", "has an unknown mood"),
         (":topic: attention", ":topic: attention\n:topic: masks", "a question has one topic: got two"),
         ("kind: derive", "kind: riddle", "kind is one of concept, derive, compute, code, debug: got 'riddle'"),
         ("level: 1", "level: 4", "level is 1, 2 or 3: got 4"),
         ("level: 1", "level: one", "level is 1, 2 or 3: got 'one'"),
+        ("level: 1", "level: 1\n:rare: 0", "rare is a number of follow-ups, the last ones: got 0"),
+        ("level: 1", "level: 1\n:picture: map", "picture is the page and the name of a picture: got 'map'"),
         (
             "name: q-why-scale",
             "name: Why Scale",

@@ -178,6 +178,36 @@ def test_the_ledger_counts_by_verdict_and_chapter(built):
     assert ["Chapter one", "1", "0", "1", "1", "0", "0", "3"] in found
 
 
+def test_follow_ups_that_are_seldom_asked_are_folded_and_keep_their_numbers(tmp_path):
+    more = "1. **And then?** Nothing.\n2. **And before?** Little.\n3. **Ever?** Never."
+    text = TEXT + QUESTION.replace("1. **And then?** Nothing.", more).replace(
+        ":topic: one\n", ":topic: one\n:rare: {}\n"
+    )
+
+    def page(rare):
+        book = SmallBook(
+            tmp_path / str(rare),
+            ["questions_page"],
+            {
+                "book/index.md": "# Home\n\n```{toctree}\none\n```\n",
+                "book/one.ipynb": notebook(text.replace("{}", str(rare)).replace("claim-sum-one, ", "")),
+            },
+        )
+        (tmp_path / str(rare) / "book" / "dot.png").write_bytes(DOT)
+        return book
+
+    book = page(2)
+    assert book.warnings() == []
+    shown = book.html("one").partition("Follow-ups")[2]
+    before, fold = shown.split('<details class="question-rare">', 1)
+    assert "And then?" in before
+    assert "And before?" not in before
+    assert plain(fold.partition("</details>")[0]) == "Asked less often (2) And before? Little. Ever? Never."
+    assert 'start="2"' in fold
+    (warning,) = page(3).warnings()
+    assert "rare follow-ups are fewer than all 3: got 3." in warning
+
+
 WITH_PARTS = """
 - {id: sum-one, claim: Rows sum to 1., verdict: holds, basis: derived, documents: 3, evidence: Computed.}
 - id: too-wide

@@ -4,12 +4,8 @@
 
   const { h } = dom;
   const SECTION = "plans";
-  const slug = (text) =>
-    text
-      .toLowerCase()
-      .replace(/[^a-z]+/g, "-")
-      .replace(/^-|-$/g, "")
-      .slice(0, 60);
+  /** A step is known by the first place that it leads to: one that moves or is reworded keeps its tick. */
+  const keyOf = ({ hash, pathname }) => hash.slice(1) || pathname.replace(/^.*?([^/]+\/[^/]+)\.html$/, "$1");
 
   const plans = dom.all("table.study-plan").map((table, place) => {
     const name = [...table.classList].find((word) => word.startsWith("plan-")) ?? `plan-${place}`;
@@ -27,7 +23,7 @@
         change: () => tick(name, key, box.checked),
         "aria-label": `Done: ${unit} ${first.textContent.trim()}, ${words}`,
       });
-      const key = slug(words); // by its words, not its numbers: a step that moves keeps its tick
+      const key = keyOf(what.querySelector("a"));
       (first.querySelector("p") ?? first).prepend(box, " ");
       return { key, minutes, box, row };
     });

@@ -24,13 +24,12 @@
     pieces: dom.all(".progress-piece", fold).map((row) => {
       const mark = h("span", { class: "progress-mark" });
       row.querySelector("p").append(" ", mark);
-      const { kind, name, sheet } = row.dataset;
+      const { kind, name } = row.dataset;
       return {
         row,
         mark,
         kind,
         name,
-        sheet: Number(sheet ?? 0), // the place among the forty questions of two days, from 1 on
         link: row.querySelector("a"),
         tried: false,
         done: false,
@@ -40,15 +39,29 @@
     }),
   }));
   const pieces = topics.flatMap((topic) => topic.pieces);
-  const forty = pieces.filter((one) => one.sheet).sort((one, other) => one.sheet - other.sheet);
 
-  // Who follows the two-day plan sees its forty questions alone, and may ask for all.
-  const only = h("input", { type: "checkbox", id: "progress-forty", change: () => fill() });
-  const isPlanned = () => Object.values(store.read("plans")["plan-two-days"] ?? {}).some((step) => step?.done === true);
-  only.checked = isPlanned();
-  const words = `Only the ${forty.length} questions of the two-day plan`;
-  dom.one(".progress-only").append(only, " ", h("label", { for: only.id }, words));
-  const within = (list) => (only.checked ? list.filter((one) => one.sheet) : list);
+  // The two-day plan: its steps, each with its questions and drills in their order.
+  const steps = dom.all(".progress-step").map((row) => ({
+    row,
+    key: row.dataset.key,
+    pieces: (row.dataset.pieces ?? "").split(" ").flatMap((name) => pieces.filter((one) => one.name === name)),
+  }));
+  const planned = steps.flatMap((step) => step.pieces);
+  const isTicked = ({ key }) => store.read("plans")["plan-two-days"]?.[key]?.done === true;
+
+  // Who follows it sees its questions and drills alone, and may ask for all.
+  const only = h("input", { type: "checkbox", id: "progress-planned", change: () => fill() });
+  const words = ["question", "drill"].map((kind) => plural(planned.filter((one) => one.kind === kind).length, kind));
+  dom
+    .one(".progress-only")
+    .append(only, " ", h("label", { for: only.id }, `Only the two-day plan: ${words.join(", ")}`));
+  const within = (list) => (only.checked ? list.filter((one) => planned.includes(one)) : list);
+  let follows = false;
+  function followPlan() {
+    if (steps.some(isTicked) === follows) return; // the box is as the reader left it
+    follows = !follows;
+    only.checked = follows;
+  }
   const known = new Set(pieces.filter((one) => one.kind === "drill").map((one) => one.name));
   const ofKind = (list, kind) => list.filter((one) => one.kind === kind);
   const number = (list, test) => list.filter(test).length;
@@ -168,13 +181,18 @@
     ];
   }
 
+  function adviceOfPlan() {
+    const left = steps.filter((step) => !isTicked(step));
+    const done = number(planned, (one) => one.done);
+    const told = `${steps.length - left.length} of ${plural(steps.length, "step")} done, ${done} of ${planned.length} questions and drills.`;
+    const [step] = left;
+    const words = step ? [" Next step: ", ...step.row.querySelector("p").cloneNode(true).childNodes] : [];
+    const one = [...left.flatMap((open) => open.pieces), ...planned].find((piece) => !piece.tried);
+    return h("p", { class: "progress-next" }, told, ...words, ...(one ? [" Next: “", linked(one), "”."] : []));
+  }
+
   function advice() {
-    if (only.checked) {
-      const open = forty.filter((one) => !one.done);
-      const good = `Good: ${forty.length - open.length} of the ${forty.length} questions.`;
-      const [one] = open.filter((piece) => !piece.wrong);
-      return h("p", { class: "progress-next" }, good, ...(one ? [" Next: “", linked(one), "”."] : []));
-    }
+    if (only.checked) return adviceOfPlan();
     const done = number(pieces, (one) => one.done);
     if (done === pieces.length) {
       return h(
@@ -229,6 +247,7 @@
   }
 
   function fill() {
+    followPlan();
     look();
     fillTable();
     fillLists();

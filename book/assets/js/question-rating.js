@@ -1,13 +1,12 @@
-// Four ratings under each interview question that is opened, the mark in its line, and the way to what is to be repeated.
-// Without a script there are none.
-(() => {
+// Four ratings under each interview question that is opened, the mark in its line, and the way to what is to be repeated;
+// and under each answer of the forty questions, which `sheet.js` shows. Without a script there are none.
+const questionRating = (() => {
   "use strict";
 
   const { h } = dom;
   const { ratings, rate, state, inWords, toRepeat, watch } = practice;
   const RATINGS = vocabulary.ratings;
   const boxes = /** @type {HTMLDetailsElement[]} */ (dom.all("details.interview-question[id]"));
-  if (!boxes.length) return;
 
   const forms = new Map();
   const marks = new Map(
@@ -21,12 +20,9 @@
   function show() {
     const kept = ratings();
     const weak = [...kept.values()].some((entry) => state(entry) === "weak");
-    for (const [name, mark] of marks) {
-      const entry = kept.get(name);
-      mark.textContent = entry ? inWords(entry) : "";
-      const form = forms.get(name);
-      if (!form) continue;
-      const own = entry?.row[0] ?? null;
+    for (const [name, mark] of marks) mark.textContent = kept.has(name) ? inWords(kept.get(name)) : "";
+    for (const [name, form] of forms) {
+      const own = kept.get(name)?.row[0] ?? null;
       for (const input of form.inputs) input.checked = own !== null && Number(input.value) === own;
       form.back.hidden = own === null;
       form.list.hidden = own === null || !weak;
@@ -82,11 +78,12 @@
     return { inputs, back, list, set };
   }
 
-  function offer(box) {
-    if (!box.open || forms.has(box.id)) return;
-    const made = form(box.id);
-    forms.set(box.id, made);
-    box.append(made.set);
+  /** Put the ratings of a question at the end of a place, once. */
+  function offer(name, place) {
+    if (forms.has(name)) return;
+    const made = form(name);
+    forms.set(name, made);
+    place.append(made.set);
     show();
   }
 
@@ -95,11 +92,13 @@
   for (const box of boxes) {
     box.open ||= Boolean(open?.includes(box.id));
     box.addEventListener("toggle", () => {
-      offer(box);
+      if (box.open) offer(box.id, box);
       history.replaceState({ ...history.state, open: boxes.filter((one) => one.open).map((one) => one.id) }, "");
     });
-    offer(box);
+    if (box.open) offer(box.id, box);
   }
   watch(show);
   show();
+
+  return Object.freeze({ offer });
 })();

@@ -1,42 +1,48 @@
-// The forty questions with their answers covered: a reader says each aloud and uncovers it. The store keeps what is covered,
-// for who comes back from a whole answer. Paper has them all, and a button leads there.
+// The forty questions, their answers covered: a reader says each aloud, uncovers it and rates it. The store keeps what is
+// uncovered, for who comes back from a whole answer. Paper has them all, and a button leads there.
 (() => {
   "use strict";
 
+  const { h } = dom;
   const SECTION = "sheet";
   const answers = dom.all(".sheet-answer").map((answer) => {
-    const name = /** @type {HTMLAnchorElement} */ (answer.parentElement.querySelector(".sheet-question a")).hash.slice(
-      1,
-    );
+    const link = /** @type {HTMLAnchorElement} */ (answer.parentElement.querySelector(".sheet-question a"));
+    const name = link.hash.slice(1);
     const show = dom.button("sheet-show", "Show the answer", () => {
-      keep({ covered: true, shown: [...load().shown, name] });
+      keep({ shown: [...load().shown, name] });
       answer.focus();
     });
+    const mark = h("span", { class: "question-mark" });
+    const cover = h("div", { class: "sheet-covered" }, show, " ", mark);
+    answer.before(cover);
     answer.tabIndex = -1; // who uncovers it by key goes on there
-    return { name, answer, show };
+    return { name, link, answer, cover, mark };
   });
 
   function load() {
-    const { covered, shown } = store.read(SECTION);
-    return { covered: covered === true, shown: Array.isArray(shown) ? shown : [] };
+    const { open, shown } = store.read(SECTION);
+    return { open: open === true, shown: Array.isArray(shown) ? shown : [] };
   }
   function keep(state) {
     store.write(SECTION, state);
     draw();
   }
   function draw() {
-    const { covered, shown } = load();
-    coverAll.textContent = covered ? "Uncover all answers" : "Cover the answers";
-    for (const { name, answer, show } of answers) {
-      answer.hidden = covered && !shown.includes(name);
-      if (answer.hidden) answer.before(show);
-      else show.remove();
+    const { open, shown } = load();
+    const rated = practice.ratings();
+    coverAll.textContent = open ? "Cover the answers" : "Uncover all answers";
+    for (const { name, answer, cover, mark } of answers) {
+      cover.hidden = open || shown.includes(name);
+      answer.hidden = !cover.hidden;
+      mark.textContent = rated.has(name) ? practice.inWords(rated.get(name)).split(":")[0] : "";
+      if (!answer.hidden) questionRating.offer(name, answer);
     }
   }
 
-  const coverAll = dom.button("sheet-cover", "", () => keep(load().covered ? {} : { covered: true }));
+  const coverAll = dom.button("sheet-cover", "", () => keep(load().open ? {} : { open: true }));
   const paper = dom.button("sheet-paper", "Print", () => print());
   dom.one(".sheet-tools").append(paper, " ", coverAll);
   draw();
-  addEventListener("pageshow", draw);
+  document.body.dataset.sheet = "ready"; // until then the style covers the answers
+  practice.watch(draw);
 })();

@@ -21,11 +21,12 @@ _FORMULA = re.compile(r"\$([^$]+)\$")
 LABEL = "label"  # the kind of a link whose words stay as they are
 READING = ("js/util.js", "js/store.js", "js/reading.js")  # of every page
 _SHARED = tuple(f"js/{name}.js" for name in ("vocabulary", "util", "dom", "store", "practice"))  # of any page, in order
+_TRAIL = ("js/dom.js", "js/trail.js", "css/trail.css")
 COPIED = ("js/copy-formula.js", "css/copy-formula.css")
 FILES = {
-    "interview-question": (*_SHARED, "js/question-rating.js", "css/questions.css"),
+    "interview-question": (*_SHARED, "js/question-rating.js", "css/questions.css", *_TRAIL),
     "question-index": (*_SHARED, "js/questions.js", "css/questions.css"),
-    "study-plan": (*_SHARED, "js/plans.js", "css/questions.css"),
+    "study-plan": (*_SHARED, "js/plans.js", "css/questions.css", *_TRAIL),
     "quiz-desk": (*_SHARED, "js/quiz-logic.js", "js/quiz-item.js", "js/quiz-exam.js", "js/quiz.js", "css/quiz.css"),
     "mock-lists": (
         *_SHARED,
@@ -45,7 +46,12 @@ FILES = {
     "front-page": ("css/front.css",),
     "term-list": ("js/util.js", "js/dom.js", "js/terms.js", "css/terms.css"),
     "lettered": ("css/terms.css",),
-    "sheet-group": ("js/util.js", "js/dom.js", "js/store.js", "js/sheet.js", "css/question-sheet.css"),
+    "sheet-group": (
+        *_SHARED,
+        *("js/question-rating.js", "js/sheet.js", "css/questions.css", "css/question-sheet.css"),
+        *_TRAIL,
+    ),
+    "exercise-about": _TRAIL,
     "fig-pair": ("picture.css",),
     "plot-pair": ("css/plots.css",),
     "ledger-filter": ("js/util.js", "js/dom.js", "js/ledger.js", "css/ledger-filter.css"),

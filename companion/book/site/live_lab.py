@@ -12,11 +12,13 @@ build with ``-W`` fails: it would be a figure that does not answer.
 """
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 TAG = "tag_live-lab"
+HOME = "sec-how-to-run"  # the section that says how to get the book and run it
 log = logging.getLogger(__name__)
 
 
@@ -47,7 +49,12 @@ def way_to_a_kernel(options: dict[str, object], page: str) -> list[nodes.Node]:
     links = [nodes.reference("", name, refuri=url, internal=False) for name, url in addresses(options, page).items()]
     if not links:
         where = nodes.literal("", f"{page}.ipynb")
-        return [nodes.Text("open "), where, nodes.Text(" in Jupyter, in a copy of the book")]
+        way = addnodes.pending_xref(
+            *("", nodes.inline("", "a copy of the book")),
+            **dict.fromkeys(("refwarn", "refexplicit"), True),
+            **{"refdomain": "std", "reftype": "ref", "reftarget": HOME, "refdoc": page},
+        )
+        return [nodes.Text("open "), where, nodes.Text(" in Jupyter, in "), way]
     return [nodes.Text("run this page on "), links[0], nodes.Text(" or "), *links[1:]]
 
 

@@ -35,13 +35,24 @@ class Show(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the picture as that cell left it."""
-        page, name = self.arguments
-        path = notebook(self.env, page)
-        self.env.note_dependency(str(path))
-        html = stored(path, name)
-        if not html:
-            raise self.error(f"{{picture}} names a page with cells and a picture on it: got {page} and {name}.")
-        return [nodes.figure("", nodes.raw("", html, format="html"))]
+        try:
+            return show(self.env, *self.arguments)
+        except ValueError as error:
+            raise self.error(str(error)) from None
+
+
+def show(env: BuildEnvironment, page: str, name: str) -> list[nodes.Node]:
+    """Make a picture as a cell of a page left it.
+
+    Raises:
+        ValueError: the page has no cells, or shows no such picture.
+    """
+    path = notebook(env, page)
+    env.note_dependency(str(path))
+    html = stored(path, name)
+    if not html:
+        raise ValueError(f"{{picture}} names a page with cells and a picture on it: got {page} and {name}.")
+    return [nodes.figure("", nodes.raw("", html, format="html"))]
 
 
 def notebook(env: BuildEnvironment, page: str) -> Path:

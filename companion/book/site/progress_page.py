@@ -18,7 +18,7 @@ from companion.book.drills import DRILLS, read_drills
 from companion.book.model import LEVELS, TIERS
 from companion.book.quiz import read_quiz
 from companion.book.site.html import LABEL, element, heading, link, parse, target, without_links
-from companion.book.site.question_sheet import SHEET, read_sheet
+from companion.book.site.question_sheet import PLAN, SHEET, read_plan
 from companion.book.site.questions_index import gather
 from companion.book.topics import TOPICS
 
@@ -115,12 +115,21 @@ class PracticeTable(Practice):
                 *(element("td", "", self.words(str(number)), data_kind=kind) for kind, number in total.items()),
             )
         )
+        for path in (SHEET, PLAN):
+            self.env.note_dependency(str(Path(self.env.srcdir, path)))
+        steps = [
+            element(
+                "li", "progress-step", *parse(self, step.text), data_key=step.key, data_pieces=" ".join(step.pieces)
+            )
+            for step in read_plan(Path(self.env.srcdir))
+        ]
         caption = element("caption", "", nodes.Text("What can be practised"))
         body = element("tbody", "", *rows)
         choose = element("p", "progress-choose progress-only")  # where a script puts its box: it has its room before
         return [
             choose,
             element("table", "progress-table", caption, element("thead", "", element("tr", "", *head)), body),
+            element("ol", "progress-steps", *steps, hidden="hidden"),  # where the script finds the two-day plan
         ]
 
     def _row(self, topic: str, groups: dict[str, list[Piece]]) -> nodes.Element:
@@ -138,15 +147,10 @@ class PracticeTable(Practice):
 
 
 class PracticeLists(Practice):
-    """The directive ``{practice-lists}``: every piece by topic, folded, with a link to where it stands.
-
-    ``data-sheet`` is the place of a question among the forty of two days.
-    """
+    """The directive ``{practice-lists}``: every piece by topic, folded, with a link to where it stands."""
 
     def run(self) -> list[nodes.Node]:
         """Return the lists."""
-        self.env.note_dependency(str(Path(self.env.srcdir, SHEET)))
-        self.forty = [name for _, names in read_sheet(Path(self.env.srcdir)) for name in names]
         place = element("div", "progress-lists")
         for topic, groups in self.gathered().items():
             name = f"missing-{topic}"
@@ -167,8 +171,7 @@ class PracticeLists(Practice):
         children, messages = self.state.inline_text(" ".join(one.text.split()), self.lineno)
         paragraph = self.link(one.target, without_links(nodes.inline("", "", *children)))
         paragraph += [*messages, nodes.Text(" "), nodes.inline(one.level, one.level, classes=["question-level"])]
-        sheet = self.forty.index(one.name) + 1 if one.name in self.forty else ""
-        return element("li", "progress-piece", paragraph, data_kind=one.kind, data_name=one.name, data_sheet=sheet)
+        return element("li", "progress-piece", paragraph, data_kind=one.kind, data_name=one.name)
 
 
 class PracticePlace(SphinxDirective):

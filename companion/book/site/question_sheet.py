@@ -2,8 +2,11 @@
 
 ``{sheet-minutes}`` estimates their time, ``{linked-minutes}`` that of what a row of a plan links to.
 ``forty.yml`` of the chapter on interviews names the questions; their words come from the pages where they stand.
+``read_plan`` tells what the steps of the two-day plan are, which the page of progress counts.
 """
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from docutils import nodes
@@ -16,12 +19,16 @@ from sphinx.util.nodes import set_source_info
 from companion.book.drills import DRILLS, read_drills
 from companion.book.entries import entries
 from companion.book.model import Question
+from companion.book.pages import page_file, read_page
 from companion.book.schemas import SHEET_GROUP, check, refuse_doubles
 from companion.book.site.html import LABEL, element, link, parse, target, without_links
 from companion.book.site.questions_index import MINUTES_A_QUESTION, gather
 
 logger = logging.getLogger(__name__)
 SHEET = Path("companion", "chapters", "interview", "forty.yml")  # from the root of the book
+PLAN = Path("book", "interview", "index.md")
+_TABLE = re.compile(r":class: study-plan plan-two-days\n(.*?)\n```", re.DOTALL)
+_PLACE = re.compile(r"\{(?:ref|doc)\}`(?:[^`<]*<)?([^`<>]+)>?`")
 
 
 def read_sheet(root: Path) -> list[tuple[str, list[str]]]:
@@ -36,6 +43,40 @@ def read_sheet(root: Path) -> list[tuple[str, list[str]]]:
         groups.append((entry["title"], entry["questions"]))
     refuse_doubles((name for _, names in groups for name in names), SHEET.name)
     return groups
+
+
+def group_label(title: str) -> str:
+    """Return the label of a group of the sheet."""
+    return f"sheet-{nodes.make_id(title)}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the two-day plan.
+
+    Args:
+        key: the first place that it leads to, by which the script keeps its tick.
+        text: its Markdown.
+        pieces: the questions of the groups of the sheet, the questions and the drills that it leads to.
+    """
+
+    key: str
+    text: str
+    pieces: tuple[str, ...]
+
+
+def read_plan(root: Path) -> list[Step]:
+    """Read the steps of the two-day plan from its table, in their order."""
+    groups = {group_label(title): names for title, names in read_sheet(root)}
+    table = _TABLE.search((root / PLAN).read_text("utf8"))
+    steps = []
+    for row in re.split(r"^\* - ", table[1], flags=re.MULTILINE)[2:]:
+        text = " ".join(re.split(r"^  - ", row, flags=re.MULTILINE)[1].split())
+        places = [place.removeprefix("/book/") for place in _PLACE.findall(text)]
+        own = {place: [place.removeprefix("exr-")] for place in places if place.startswith(("q-", "exr-"))}
+        names = (name for place in places for name in (groups | own).get(place, ()))
+        steps.append(Step(places[0], text, tuple(names)))
+    return steps
 
 
 class QuestionSheet(SphinxDirective):
@@ -54,7 +95,7 @@ class QuestionSheet(SphinxDirective):
             raise self.error(str(error)) from None
         sections, start = [], 1
         for title, names in groups:
-            label = f"sheet-{nodes.make_id(title)}"
+            label = group_label(title)
             list_ = nodes.enumerated_list("", *(self._entry(known[name]) for name in names), start=start)
             list_["enumtype"], list_["prefix"], list_["suffix"] = "arabic", "", "."
             heading = nodes.title(title, title)
@@ -109,7 +150,7 @@ class linked_minutes(nodes.inline):
 
 
 class LinkedMinutes(SphinxRole):
-    """The role ``{linked-minutes}``: the time for the questions and exercises to which its row of a table links."""
+    """The role ``{linked-minutes}``: the time for the pages, questions and exercises to which its row links."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return its place."""
@@ -125,10 +166,15 @@ def add_up(app: Sphinx, doctree: nodes.document) -> None:
         row = place
         while row.parent is not None and not isinstance(row, nodes.row):
             row = row.parent
-        links = [link["reftarget"] for link in row.findall(addnodes.pending_xref)]
-        minutes = sum(drills.get(name, MINUTES_A_QUESTION * name.startswith("q-")) for name in links)
+        minutes = 0
+        for name in [to["reftarget"] for to in row.findall(addnodes.pending_xref)]:
+            if page := name.partition("/book/")[2]:
+                app.env.note_dependency(str(page_file(page, Path(app.srcdir))))
+                minutes += read_page(page, Path(app.srcdir)).minutes
+            minutes += drills.get(name, MINUTES_A_QUESTION * name.startswith("q-"))
         if not minutes:
-            logger.warning("linked-minutes: the row links to a question or an exercise: got neither.", location=place)
+            text = "linked-minutes: the row links to a page, a question or an exercise: got none."
+            logger.warning(text, location=place)
         place.replace_self(nodes.Text(f"{minutes} min"))
 
 

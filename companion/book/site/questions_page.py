@@ -17,6 +17,7 @@ from companion.book import toc
 from companion.book.model import LEVELS
 from companion.book.questions import PARTS, check_fields, split_follow_ups, split_options, split_parts
 from companion.book.site.html import element, evidence, heading, label, parse, target
+from companion.book.site.pictures import show
 
 
 class InterviewQuestion(SphinxDirective):
@@ -34,7 +35,11 @@ class InterviewQuestion(SphinxDirective):
             options, taken = split_options(list(self.content), where)  # not MyST's: it would take `:::` for an option
             values = check_fields(options, where)
             parts = split_parts(list(self.content)[taken:], where)
-            split_follow_ups("\n".join(parts["follow-ups"][1]), where)
+            follow_ups = split_follow_ups("\n".join(parts["follow-ups"][1]), where)
+            rare = values.get("rare", 0)
+            if rare >= len(follow_ups):
+                raise ValueError(f"{where}: rare follow-ups are fewer than all {len(follow_ups)}: got {rare}.")
+            picture = show(self.env, *values["picture"].split()) if "picture" in values else []
         except ValueError as error:
             raise self.error(str(error)) from None
         level = values["level"]
@@ -49,12 +54,23 @@ class InterviewQuestion(SphinxDirective):
         for part, title in PARTS.items():
             first, lines = parts[part]
             inner = parse(self, lines, offset=taken + first)
+            if part == "full":
+                inner = [*picture, *inner]
+            elif part == "follow-ups" and rare:
+                inner += self._fold(inner[0], rare)
             box += [
                 heading(self, title, "question-heading"),
                 nodes.container("", *inner, classes=[f"question-{part}"]),
             ]
         box += [heading(self, "Shown in", "question-heading"), evidence(self, values["evidence"])]
         return [box]
+
+    def _fold(self, all_: nodes.enumerated_list, rare: int) -> list[nodes.Node]:
+        """Take the last follow-ups off a list, into a fold; they keep their numbers."""
+        last = all_.children[-rare:]
+        del all_.children[-rare:]
+        rest = nodes.enumerated_list("", *last, **all_.attributes, start=len(all_) + 1)
+        return [element("details", "question-rare", label(self, "summary", "", f"Asked less often ({rare})"), rest)]
 
 
 def lead_to_code(app: Sphinx, doctree: nodes.document) -> None:
@@ -104,7 +120,7 @@ class JoinedFolds(SphinxPostTransform):
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Register the directive with Sphinx."""
-    for part in ("html", "questions_index"):
+    for part in ("html", "questions_index", "pictures"):
         app.setup_extension(f"companion.book.site.{part}")
     app.add_directive("interview-question", InterviewQuestion)
     app.connect("doctree-read", lead_to_code)

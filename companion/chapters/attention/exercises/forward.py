@@ -106,8 +106,8 @@ ATTENTION = Exercise(
     "queries, both dtypes, scores far from 0, huge hidden values",
     hints=(
         "Three steps: scores, weights, output. Write the shape of each beside its line before you write the line.",
-        "The first two steps are the exercises `scaled-scores` and `masked-weights`. The mask is optional, so there "
-        "are two ways to get from scores to weights.",
+        "The first two steps are the exercises “Compute the scaled scores” and “Turn masked scores into weights”. The "
+        "mask is optional, so there are two ways to get from scores to weights.",
         "The output is one matrix product of the weights, (t_q, t_k), and the values, (t_k, d_v). Zeros in the row of "
         "a query with no key have to be there before that product: NaN times anything is NaN.",
     ),
