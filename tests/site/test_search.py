@@ -132,7 +132,8 @@ def test_each_query_finds_its_place(page: object, server: str, find: object) -> 
     found = page.evaluate(
         """(queries) => {
           const engine = searchEngine.make(bookSearchData, MiniSearch);
-          return queries.map((query) => engine.search(query).results.slice(0, 3).map(({ address }) => address));
+          return queries.map((query) => engine.search(query).results.slice(0, 3).map(
+            ({ kind, title, address }) => (kind === "reference" ? `references#${title}` : address)));
         }""",
         list(queries),
     )

@@ -251,11 +251,13 @@ const searchEngine = (() => {
         tokens(text)
           .map((word) => forms(word)[0])
           .join();
+      const isCalled = ({ title, topics }) =>
+        [title.split(": ")[0], ...topics.split(", ")].some((name) => whole(name) === whole(about.join(" ")));
       const weigh = ({ id, score }) =>
         score *
-        (2 - (id - papers[0].id) / papers.length) *
+        (1 + 2 / (1 + (id - papers[0].id) / 30)) *
         (names.includes(forms(tokens(places[id].text)[0])[0]) ? 3 : 1) *
-        (whole(places[id].title.split(": ")[0]) === whole(about.join(" ")) ? 3 : 1);
+        (isCalled(places[id]) ? 3 : 1);
       const all = rank(cited, sought, about)
         .filter(({ covered }) => covered > 0.99)
         .sort((one, other) => weigh(other) - weigh(one) || one.id - other.id);
