@@ -10,13 +10,17 @@ from pybtex.database import Entry
 from pybtex.style.sorting.author_year_title import SortingStyle
 
 
-def authors(persons: Mapping) -> str:
-    """Name the authors, else the editors, by their last names; more than two are the first and "et al."."""
+def names(persons: Mapping) -> list[str]:
+    """List the last names of the authors, else of the editors."""
     people = persons.get("author") or persons.get("editor") or []
-    parts = [[*one.rich_prelast_names, *one.rich_last_names] for one in people[: 1 if len(people) > 2 else 2]]
     text = Backend()  # `render_as("text")` would look through all installed packages for it, at each name
-    names = [" ".join(part.render(text) for part in each) for each in parts]
-    return f"{names[0]} et al." if len(people) > 2 else " and ".join(names) or "unknown"
+    return [" ".join(part.render(text) for part in [*one.rich_prelast_names, *one.rich_last_names]) for one in people]
+
+
+def authors(persons: Mapping) -> str:
+    """Name the authors, else the editors; more than two are the first and "et al."."""
+    people = names(persons)
+    return f"{people[0]} et al." if len(people) > 2 else " and ".join(people) or "unknown"
 
 
 def tell_apart(entries: MutableMapping[str, Entry]) -> None:

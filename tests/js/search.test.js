@@ -8,13 +8,29 @@ runInThisContext(readFileSync(new URL("../../book/assets/js/vendor/minisearch.js
 const { searchEngine } = load(["search-engine"]);
 
 const LONG = "Nothing to see here, only words that fill the line. ".repeat(5);
+/** The places as the build writes them: columns, and each word of the rests with the distances between its places. */
+function packed(rows) {
+  const names = ["kind", "page", "anchor", "title", "terms", "text"];
+  const columns = Object.fromEntries(names.map((name, place) => [name, rows.map((row) => row[place])]));
+  const words = [...new Set(rows.flatMap((row) => row[6].split(" ").filter(Boolean)))].sort();
+  const steps = (word) => {
+    const ids = rows.flatMap((row, id) => (row[6].split(" ").includes(word) ? [id] : []));
+    return ids.map((id, i) => id - (ids[i - 1] ?? 0)).join();
+  };
+  return { columns, words: words.join(" "), where: words.map(steps).join(" ") };
+}
+const without = (kinds) => {
+  const rows = data.columns.kind.map((_, id) => [...Object.values(data.columns).map((column) => column[id]), ""]);
+  return { ...data, ...packed(rows.filter(([kind]) => !kinds.includes(data.kinds[kind]))) };
+};
 const data = {
-  kinds: ["page", "section", "term", "exercise", "source", "question"],
+  kinds: ["page", "section", "term", "exercise", "source", "question", "reference"],
   pages: [
     ["book/masks.html", "Masks", "Attention"],
     ["book/glossary.html", "Glossary", ""],
     ["book/exercises.html", "Exercises", "Attention"],
     ["source/masks.html", "companion/masks.py", ""],
+    ["book/references.html", "References", ""],
   ],
   terms: [
     "look-ahead mask",
@@ -23,7 +39,7 @@ const data = {
     "RoPE, rotary embedding",
     "DPO, no reward model",
   ],
-  entries: [
+  ...packed([
     [0, 0, "", "Masks", [], "What a query may look at, before it divides by √d_k.", ""],
     [1, 0, "causal", "The causal mask", [0], `${LONG}A token sees what comes before it.`, "triangle"],
     [1, 0, "warm", "Why a warm-up", [], "LayerNorm and repeat_interleave in one section.", ""],
@@ -45,7 +61,9 @@ const data = {
     [1, 0, "any", "Right once: pass@k", [], "One of k samples passes.", ""],
     [2, 1, "term-see", "merge, shard", [], "See zero.", ""],
     [1, 0, "merge", "Models that merge", [], "Two sets of weights give one.", ""],
-  ],
+    [6, 4, "id7", "Masks Are All a Decoder Needs", [0], "Newman, Press, de Jong, 2017", ""],
+    [6, 4, "id8", "Attend to Less: Sparse Rows of a Mask", [], "Press, Newman, et al., 2021a", ""],
+  ]),
 };
 const engine = searchEngine.make(data, globalThis.MiniSearch);
 const anchors = (query) => engine.search(query).results.map(({ address }) => address.split("#")[1] ?? "");
@@ -128,8 +146,8 @@ test("a name of code that stands nowhere is said to be missing, though its parts
 });
 
 test("the source comes last, unless it is asked for or its very name is typed", () => {
-  assert.deepEqual(anchors("mask").slice(-4).sort(), ["line-20", "line-3", "line-9", "module"]);
-  assert.equal(anchors("causal mask").at(-1), "line-3");
+  assert.deepEqual(anchors("mask").slice(-6, -2).sort(), ["line-20", "line-3", "line-9", "module"]);
+  assert.ok(anchors("causal mask").indexOf("line-3") > 3);
   assert.ok(anchors("causal_mask").indexOf("line-3") < 2);
   assert.ok(anchors("causal mask source").indexOf("line-3") < 2);
   assert.deepEqual(anchors("keeptopmask"), ["line-20"]);
@@ -148,14 +166,34 @@ test("a number is found without its commas, and never corrected", () => {
   assert.deepEqual(engine.search("32769 tokens").instead, []);
 });
 
-test("what the source holds changes no rank of the book", () => {
-  const book = { ...data, entries: data.entries.filter(([kind]) => kind !== 4) };
-  const alone = searchEngine.make(book, globalThis.MiniSearch);
+test("what source and references hold changes no rank of the book", () => {
+  const apart = ["source", "reference"];
+  const alone = searchEngine.make(without(apart), globalThis.MiniSearch);
   for (const query of ["mask", "causal mask", "reward model", "softmx"]) {
-    const found = engine.search(query).results.filter(({ kind }) => kind !== "source");
+    const found = engine.search(query).results.filter(({ kind }) => !apart.includes(kind));
     const scores = (results) => results.map(({ title, score }) => [title, score]);
     assert.deepEqual(scores(found), scores(alone.search(query).results), query);
   }
+});
+
+test("a reference is found by authors, year and title, and comes last for who asks for none", () => {
+  for (const query of [
+    "Newman 2017",
+    "newman 2017",
+    "de Jong",
+    "masks decoder paper",
+    "look-ahead mask paper",
+    "newman et al",
+  ])
+    assert.equal(anchors(query)[0], "id7", query);
+  assert.deepEqual(anchors("Press").slice(0, 2), ["id8", "id7"], "the first author first");
+  assert.equal(anchors("press").length, 2, "a word that the book has not is a name");
+  assert.deepEqual(anchors("sparse Newman"), ["id8"]);
+  assert.ok(anchors("masks are all a decoder needs").indexOf("id7") < 2);
+  assert.ok(anchors("causal mask Newman").length > 0);
+  assert.deepEqual(anchors("mask").slice(-2).sort(), ["id7", "id8"]);
+  assert.deepEqual(engine.search("newman").missing, []);
+  assert.deepEqual(engine.search("Press 2021").results[0].where, ["References"]);
 });
 
 test("an entry that only leads to another comes after what tells something", () => {
@@ -168,9 +206,8 @@ test("little words alone are looked for, and with others left out", () => {
   assert.deepEqual(engine.search("   ?").results, []);
 });
 
-test("words are marked, in a part of the text that has them", () => {
+test("words are marked in the text", () => {
   const [first] = engine.search("token before").results;
-  assert.match(plain(first.text), /^… .*A \[token\] sees what comes \[before\] it\.$/);
-  assert.ok(first.text.map(({ text }) => text).join("").length < 200);
+  assert.match(plain(first.text), /A \[token\] sees what comes \[before\] it\.$/);
   assert.equal(plain(engine.search("sqrt").results[0].text), "What a query may look at, before it divides by [√]d_k.");
 });

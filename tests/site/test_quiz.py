@@ -37,6 +37,15 @@ def items():
     return {item.id: item for item in read_quiz()}
 
 
+def test_each_part_begins_with_its_basic_items(site):
+    page = BeautifulSoup((site / NAME).read_text("utf8"), "html.parser")
+    parts = page.select("section.quiz-topic")
+    assert len(parts) > 10
+    for part in parts:
+        levels = [int(item["data-level"]) for item in part.select(".quiz-item")]
+        assert levels == sorted(levels), part["id"]
+
+
 @contextlib.contextmanager
 def pages_of(browser, server, settle):
     """Open the page in a context of its own, with empty storage; each must stay silent and ask nobody else."""

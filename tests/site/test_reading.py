@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from bs4 import BeautifulSoup
 
 pytestmark = pytest.mark.browser
 PAGE = "book/attention/masks"
@@ -164,7 +165,7 @@ def test_a_jump_to_the_foot_of_a_page_does_not_read_it(open_in_time, server):
     assert page.evaluate(KEPT)[PAGE]["share"] > 0.9
 
 
-def test_the_front_page_leads_to_where_one_stopped_and_behind_a_page_that_is_read(open_in_time, server):
+def test_the_front_page_leads_to_where_one_stopped_and_behind_a_page_that_is_read(open_in_time, server, site):
     page = open_in_time(PAGE)
     stay(page, 300)
     scroll_to(page, 0.5)
@@ -174,6 +175,8 @@ def test_the_front_page_leads_to_where_one_stopped_and_behind_a_page_that_is_rea
     place = page.locator(".continue-reading")
     assert place.inner_text() == f"Go on reading: Masks: {kept['section']}"
     assert len(kept["words"].split()) > 3
+    sent = (site / f"{PAGE}.html").read_text("utf8")
+    assert kept["words"] in " ".join(BeautifulSoup(sent, "html.parser").get_text().split()), "it is there at once"
     place.locator("a").click()
     page.wait_for_function("(hash) => location.hash === hash && scrollY > 0", arg=f"#{kept['anchor']}")
     tops = page.evaluate(TOPS, kept)

@@ -244,6 +244,35 @@ def test_a_wide_table_and_a_long_formula_on_a_phone_say_that_they_go_on(browser:
     tab.close()
 
 
+def test_on_a_desk_the_headings_of_a_long_table_stay_in_view_and_a_wide_one_scrolls(page: object, server: str) -> None:
+    look = """(table) => {
+      const row = table.tBodies[0].rows[Math.floor(table.tBodies[0].rows.length / 2)];
+      row.scrollIntoView({ block: "center", behavior: "instant" });
+      const head = table.tHead.rows[0].cells[1];
+      const { left, width, top, height } = head.getBoundingClientRect();
+      const bar = document.querySelector(".bd-header-article").getBoundingClientRect().bottom;
+      const shown = document.elementFromPoint(left + width / 4, top + height / 2);
+      return [top - bar, head.contains(shown), row.getBoundingClientRect().top > top + height];
+    }"""
+    page.goto(f"{server}/book/history/claims.html")
+    page.wait_for_selector(".pst-scrollable-table-container.fits")
+    below, shown, is_free = page.eval_on_selector("table.claims-table", look)
+    assert abs(below) <= 1
+    assert shown
+    assert is_free
+    page.set_viewport_size({"width": 1000, "height": 900})
+    wide = """() => { const box = [...document.querySelectorAll('.pst-scrollable-table-container')]
+      .find((one) => one.scrollWidth > one.clientWidth + 2);
+      if (!box) return null;
+      box.scrollLeft = 20;
+      return [box.tabIndex, getComputedStyle(box).overflowX, box.scrollLeft > 0]; }"""
+    page.goto(f"{server}/book/variants/who-uses-what.html")
+    page.eval_on_selector(".pst-scrollable-table-container table", "table => { table.style.minWidth = '90rem'; }")
+    page.set_viewport_size({"width": 1001, "height": 900})  # the page looks again
+    page.wait_for_selector(".pst-scrollable-table-container.more")
+    assert page.evaluate(wide) == [0, "auto", True]
+
+
 def test_a_wide_table_on_a_desk_says_that_it_goes_on_in_a_line_that_it_had(page: object, server: str) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto(f"{server}/book/interview/tables-to-know.html")

@@ -1,13 +1,15 @@
 """What the build reads for the search: formulas in a line, beginnings of texts, other names."""
 
+import json
 import re
 from xml.etree import ElementTree
 
 import pytest
 from docutils import nodes
+from pybtex.database import Entry, Person
 
 from companion.book.model import Term
-from companion.book.site import mathjax, search, unicode_math
+from companion.book.site import mathjax, search, search_file, unicode_math
 
 FORMULAS = {
     r"\binom{n - c}{k}": "((n − c) choose k)",
@@ -22,6 +24,13 @@ FORMULAS = {
     r"a = -b - c, \quad d = 1 \quad e = 2": "a = −b − c, d = 1, e = 2",
     r"f'(x)": "f′(x)",
     r"\frac{\alpha}{r} BAx": "α/r BAx",
+    # what could be a name of code has a sign before its index that nobody sees, and no other index has it
+    r"dx_0 W x_j^\top": "dx\u2063_0 Wx\u2063_jᵀ",
+    r"\text{head}_1 + n_{kv}": "head\u2063_1 + n_kv",
+    r"O(n \log_k n)": "O(n log\u2063_k n)",
+    r"e^{s_j} v_j = E_{w_i}": "e^(s_j)v_j = E_(w_i)",
+    r"e^x y": "e^x y",
+    r"\begin{aligned} &M(Q) \\ &\qquad = C W^O, \\ &h_i = A . \end{aligned}": "M(Q) = CW^O; h_i = A.",
 }
 
 
@@ -45,6 +54,37 @@ def test_a_long_text_keeps_its_beginning_and_each_other_word_once() -> None:
     assert start.endswith(" …")
     assert rest.split() == ["then", "the", "softmax", "follows"]
     assert search.shortened("A short text.") == ("A short text.", "")
+
+
+def test_a_text_does_not_end_within_a_power_or_an_index() -> None:
+    for formula in ("∑_(j ∈ S_i)", "m_(t − 1)", "e^(−(x + 1)/2)"):
+        for blanks in range(search.LONGEST - len(formula), search.LONGEST):
+            start, _ = search.shortened("w" * (blanks - 1) + f" {formula} and more words follow it in this text")
+            assert start.count("(") == start.count(")"), start
+    assert search.shortened("(An opened bracket " + "of words " * 30)[0].startswith("(An opened bracket of words")
+
+
+def test_the_file_of_the_search_holds_each_word_once_with_its_places() -> None:
+    entries = [[0, 0, "a", "A", [], "text", "mask key"], [1, 0, "b", "B", [2], "", ""], [1, 1, "c", "C", [], "", "key"]]
+    data = json.loads(search_file.script({"kinds": []}, entries).removeprefix("window.bookSearchData = ")[:-2])
+    assert [list(row) for row in zip(*data["columns"].values(), strict=True)] == [entry[:-1] for entry in entries]
+    assert (data["words"], data["where"]) == ("key mask", "0,2 0")
+
+
+def test_a_reference_has_its_authors_year_and_the_terms_of_its_title() -> None:
+    term = Term("direct preference optimisation", ("DPO", "preference"), None, (), ())
+    pattern = search_file.pattern(term)
+    assert pattern.search("Direct Preference Optimization: Your Model")
+    assert not pattern.search("A Preference for DPO"), "one word says too little"
+    many = [Person(f"Ada Name{number}") for number in range(search_file.MOST_NAMES + 1)]
+    for people, told in ((many[:2], "Name0, Name1, 2017"), (many, "Name0, Name1, Name2, ")):
+        text = search_file.told(Entry("misc", {"year": "2017"}, {"author": people}))
+        assert text.startswith(told)
+    assert text.endswith("Name7, et al., 2017")
+    assert (
+        search_file.told(Entry("misc", {"year": "2020a"}, {"author": [*many[:1], Person("others")]}))
+        == "Name0, et al., 2020a"
+    )
 
 
 def test_words_that_most_rests_have_are_left_out() -> None:

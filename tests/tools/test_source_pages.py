@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from companion.book.site import search
+from companion.book.site import search_file
 from companion.book.site.source_pages import caught_in, definitions, find, library, summary
 from companion.book.topics import TOPICS
 from tests.tools.small import ROOT, SmallBook, notebook
@@ -45,13 +45,12 @@ def test_public_classes_and_functions_are_listed_with_their_lines(tmp_path):
         "import os\n\n\ndef _own(): ...\n\n\n@cache\ndef mask(): ...\n\n\nclass Layer:\n    def of(self): ...\n"
     )
     assert definitions("one.py", tmp_path) == [("mask", 8), ("Layer", 11)]
-    entries = search.in_source("companion/attention.py")
-    (kind, anchor, title, _, text, _), *entries = entries
-    assert (kind, anchor, title) == ("source", "", "companion.attention")
+    (anchor, title, _, text, _), *entries = search_file.in_source("companion/attention.py")
+    assert (anchor, title) == ("", "companion.attention")
     assert text.startswith("Scaled dot-product attention: ")
-    assert [entry[2] for entry in entries] == ["attention_weights", "attention"]
-    for kind, anchor, title, *_ in entries:
-        assert (kind, anchor) == ("source", f"line-{find(f'companion.attention.{title}')[1]}")
+    assert [entry[1] for entry in entries] == ["attention_weights", "attention"]
+    for anchor, title, *_ in entries:
+        assert anchor == f"line-{find(f'companion.attention.{title}')[1]}"
 
 
 def test_the_search_finds_definitions_of_the_library_alone(tmp_path):
@@ -62,7 +61,7 @@ def test_the_search_finds_definitions_of_the_library_alone(tmp_path):
     data = json.loads(script.removeprefix("window.bookSearchData = ").removesuffix(";\n"))
     found = {
         (data["pages"][page][1], title)
-        for kind, page, _, title, *_ in data["entries"]
+        for kind, page, _, title, *_ in zip(*data["columns"].values(), strict=True)
         if data["kinds"][kind] == "source"
     }
     assert ("companion/attention.py", "attention") in found

@@ -52,7 +52,8 @@
   const reach = () => {
     const boxes = [...document.querySelectorAll(BOXES)];
     const scroll = boxes.map(
-      (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible",
+      (box) =>
+        box.scrollWidth > box.clientWidth && (box.matches(".fits") || getComputedStyle(box).overflowX !== "visible"), // css/tables.css lets one that fits be
     );
     const [more, past] = [boxes.map(goes_on), boxes.map(begun)];
     // The theme cuts a formula in a line off where it is wider than the line; one that is cut may scroll.
@@ -63,6 +64,7 @@
     boxes.forEach((box, i) => {
       if (scroll[i]) box.setAttribute("tabindex", "0");
       else box.removeAttribute("tabindex");
+      box.classList.toggle("fits", !scroll[i]);
       box.classList.toggle("more", scroll[i] && more[i]);
       box.classList.toggle("past", past[i]);
     });

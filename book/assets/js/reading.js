@@ -61,7 +61,8 @@
       most = Math.max(most, Math.min(share, before + ((stayed / SCREEN) * innerHeight) / height));
       bar.style.transform = `scaleX(${share})`;
     }
-    /** How a paragraph begins, if not with a formula or a link: words that the browser finds again. */
+    /** How a paragraph begins, if not with a formula or a link: words that the browser finds again. An explorer's come too
+        late for a browser that looks for them once. */
     const beginning = ({ firstChild }) =>
       firstChild?.nodeType === Node.TEXT_NODE ? words(firstChild).split(" ").slice(0, MOST_WORDS) : [];
     function note() {
@@ -71,7 +72,10 @@
       const here = parts.filter((heading) => heading.getBoundingClientRect().top < innerHeight / 2).pop();
       const [anchor, section] = here ? [here.parentElement.id, words(here)] : ["", ""];
       const reached = [...(here?.parentElement ?? article).querySelectorAll("p")].filter(
-        (text) => text.checkVisibility() && text.getBoundingClientRect().top < innerHeight / 2,
+        (text) =>
+          text.checkVisibility() &&
+          !text.closest(".light-widget") &&
+          text.getBoundingClientRect().top < innerHeight / 2,
       );
       const line = reached.map(beginning).findLast((start) => start.length > 3) ?? [];
       const at = { anchor, section, words: line.join(" ") };

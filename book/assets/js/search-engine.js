@@ -18,8 +18,9 @@ const searchEngine = (() => {
     formula: ["formula", "equation"],
     claim: ["claim", "myth"],
   };
-  /** Words by which the source of the package is asked for, and that say nothing of what it does. */
+  /** Words by which the source of the package, or a paper, is asked for, and that say nothing of it. */
   const SOURCE = new Set(["source", "code"].flatMap((word) => [word, stem(word)]));
+  const PAPER = new Set(["paper", "references", "citation", "arxiv", "et", "al"].flatMap((word) => [word, stem(word)]));
   const WEAK = new Set(["why", "not", "difference", "between", "explain", "work", "need", "many", "much", "no"]);
   /** Ways to write the same word. */
   const SAME = new Map([
@@ -52,6 +53,7 @@ const searchEngine = (() => {
     claim: 0.7,
     formula: 0.65,
     source: 1,
+    reference: 1,
   };
   const MOST = 30;
 
@@ -83,14 +85,16 @@ const searchEngine = (() => {
   function forms(word) {
     let found = kept.get(word);
     if (!found) {
-      found = { forms: formsOf(word), count: 0 };
+      found = { forms: formsOf(word), count: 0, written: 0 };
       kept.set(word, found);
     }
     return found.forms;
   }
-  function counted(word) {
+  function counted(word, field) {
     const made = forms(word);
-    kept.get(word).count += 1;
+    const found = kept.get(word);
+    found.count += 1;
+    if (field !== "rest") found.written += 1; // the rests have no capitals
     return made;
   }
 
@@ -116,28 +120,10 @@ const searchEngine = (() => {
     return parts;
   }
 
-  /** The part of a text, about so many characters, that has most of the words. */
-  function excerpt(text, isHit, length = 170) {
-    if (text.length <= length) return text;
-    const hits = [...text.matchAll(WORD)].filter((found) => isHit(found[0]));
-    let best = { start: 0, count: -1 };
-    for (const { index: first } of [{ index: 0 }, ...hits]) {
-      const early = Math.min(first - 30, text.length - length);
-      const start = first < length * 0.6 ? 0 : text.lastIndexOf(" ", early) + 1;
-      const within = hits.filter((hit) => hit.index >= start && hit.index + hit[0].length <= start + length);
-      const count = new Set(within.map((hit) => forms(hit[0])[0])).size;
-      if (count > best.count) best = { start, count };
-    }
-    const { start } = best;
-    let piece = text.slice(start, start + length);
-    const ends = start + length >= text.length;
-    if (!ends) piece = piece.slice(0, Math.max(piece.lastIndexOf(" "), 1)).replace(/[,;:.]?$/, "");
-    return `${start ? "… " : ""}${piece}${ends || piece.endsWith("…") ? "" : " …"}`.replace(/ …$/, "\u00a0…");
-  }
-
   /**
    * Make the search.
-   * @param {{kinds: string[], pages: string[][], terms: string[], entries: any[][]}} data what the build wrote
+   * @param {{kinds: string[], pages: string[][], terms: string[], columns: Record<string, any[]>, words: string, where: string}} data
+   *   what the build wrote
    * @param {any} MiniSearch the library
    */
   function make(data, MiniSearch) {
@@ -147,33 +133,51 @@ const searchEngine = (() => {
         .flatMap((number) => data.terms[number].split(", "))
         .filter((word) => !title.toLowerCase().includes(word.toLowerCase()))
         .join(", ");
-    const isLedTo = (kind) => data.kinds[kind] === "question" || data.kinds[kind] === "exercise";
-    const places = data.entries.map(([kind, page, anchor, title, terms, text, rest], id) => ({
-      ...{ id, title, text, rest, kind: data.kinds[kind], chapter: data.pages[page][2] },
-      names: isLedTo(kind) ? "" : wordsOf(terms, title),
-      topics: isLedTo(kind) ? wordsOf(terms, title) : "",
-      address: data.pages[page][0] + (anchor && `#${anchor}`),
-      page: data.pages[page][1],
-    }));
+    const isLedTo = (kind) => ["question", "exercise", "reference"].includes(data.kinds[kind]);
+    const { columns } = data;
+    const rests = columns.kind.map(() => []);
+    const where = data.where.split(" ");
+    for (const [number, word] of data.words.split(" ").entries()) {
+      let id = 0;
+      for (const step of where[number].split(",")) {
+        id += Number(step);
+        rests[id].push(word);
+      }
+    }
+    const places = columns.kind.map((kind, id) => {
+      const [page, anchor, title, terms, text] = ["page", "anchor", "title", "terms", "text"].map(
+        (name) => columns[name][id],
+      );
+      return {
+        ...{ id, title, text, rest: rests[id].join(" "), kind: data.kinds[kind], chapter: data.pages[page][2] },
+        names: isLedTo(kind) ? "" : wordsOf(terms, title),
+        topics: isLedTo(kind) ? wordsOf(terms, title) : "",
+        address: data.pages[page][0] + (anchor && `#${anchor}`),
+        page: data.pages[page][1],
+      };
+    });
     const collect = (some, read) => {
       const made = new MiniSearch({
         fields: Object.keys(FIELDS),
         tokenize: tokens,
-        processTerm: (word) => (isLittle(word) ? null : read(word)),
+        processTerm: (word, field) => (isLittle(word) ? null : read(word, field)),
         extractField: (place, field) =>
           field !== "page" ? place[field] : place.kind === "page" ? place.chapter : `${place.page} ${place.chapter}`,
       });
       made.addAll(some);
       return made;
     };
-    // The source has an index of its own: what it holds changes no rank of a place of the book.
+    // The source and the bibliography have an index of their own: what they hold changes no rank of a place of the book.
     const sources = places.filter(({ kind }) => kind === "source");
+    const papers = places.filter(({ kind }) => kind === "reference");
     const mini = collect(
-      places.filter(({ kind }) => kind !== "source"),
+      places.filter(({ kind }) => kind !== "source" && kind !== "reference"),
       counted,
     );
     const code = collect(sources, forms);
+    const cited = collect(papers, forms);
     const defined = new Set(sources.map(({ title }) => forms(title)[0]));
+    const inPapers = new Set(papers.flatMap(({ title, text }) => tokens(`${title} ${text}`).flatMap(forms)));
     const parts = (word) => (isLittle(word) ? 0 : Math.max(1, forms(word).length - 1));
     const lengths = places.map(({ title }) => tokens(title).reduce((sum, word) => sum + parts(word), 0) || 1);
     // "In short" is a title of many sections, and says nothing of any.
@@ -229,6 +233,46 @@ const searchEngine = (() => {
     }
 
     /**
+     * Find references that have all words: those that are asked for, by "paper" or by names and years alone; one that is
+     * meant, by a name beside other words or by its whole title.
+     */
+    function references(query, words, rank) {
+      const typed = tokens(query).filter((word) => !isLittle(word));
+      const about = typed.filter((word) => !PAPER.has(word.toLowerCase()));
+      const known = about.map((word) => forms(word)[0]).filter((form) => inPapers.has(form));
+      const sought = [...new Set([...words.filter((word) => !PAPER.has(word)), ...known])];
+      // A name has a capital, or is no word of the book without one: "Press", "vaswani".
+      const names = about
+        .filter((word) => /^\p{Lu}/u.test(word) || !kept.get(word.toLowerCase())?.written)
+        .map((word) => forms(word)[0]);
+      const named = ({ match }) => names.filter((form) => match[form]?.includes("text"));
+      // What is cited most comes first in the file. First authors, and the name of a method before a colon, count for more.
+      const whole = (text) =>
+        tokens(text)
+          .map((word) => forms(word)[0])
+          .join();
+      const isCalled = ({ title, topics }) =>
+        [title.split(": ")[0], ...topics.split(", ")].some((name) => whole(name) === whole(about.join(" ")));
+      const weigh = ({ id, score }) =>
+        score *
+        (1 + 2 / (1 + (id - papers[0].id) / 30)) *
+        (names.includes(forms(tokens(places[id].text)[0])[0]) ? 3 : 1) *
+        (isCalled(places[id]) ? 3 : 1);
+      const all = rank(cited, sought, about)
+        .filter(({ covered }) => covered > 0.99)
+        .sort((one, other) => weigh(other) - weigh(one) || one.id - other.id);
+      const years = about.filter((word) => /^(?:19|20)\d\d[a-z]?$/.test(word));
+      const isQuery = (text) => whole(text) === whole(query);
+      const isTitle = ({ id }) => about.length > 2 && [places[id].title, ...places[id].title.split(": ")].some(isQuery);
+      const asksPaper = about.length < typed.length;
+      const asked = all
+        .filter((one) => asksPaper || (named(one).length && named(one).length + years.length === about.length))
+        .slice(0, 3);
+      const meant = asked.length ? [] : all.filter((one) => named(one).length || isTitle(one)).slice(0, 1);
+      return { sought, all, asked, meant };
+    }
+
+    /**
      * Find the places that fit a query best.
      * @param {string} query
      * @returns {{results: any[], count: number, instead: [string, string][], missing: string[]}} places with marked parts; words that
@@ -239,7 +283,7 @@ const searchEngine = (() => {
       const missing = [];
       const words = [];
       for (const [word, form] of asked(query)) {
-        if (defined.has(form) && !isKnown(form)) continue;
+        if ((defined.has(form) || inPapers.has(form)) && !isKnown(form)) continue;
         const other = isKnown(form) || word.length < 4 || /\d/.test(word) ? "" : corrected(word.toLowerCase());
         if (isKnown(form)) words.push(form);
         else if (other) {
@@ -272,7 +316,7 @@ const searchEngine = (() => {
             : typedNearly && called.some((name) => nearly(name) === typedNearly)
               ? 2.8
               : 1 + Math.min(1, inTitle.length / lengths[id]) ** 2; // of title and query
-          return { id, terms, covered, score: score * covered ** 2 * whole * KIND[place.kind] * plain(place) };
+          return { id, terms, match, covered, score: score * covered ** 2 * whole * KIND[place.kind] * plain(place) };
         });
         return ranks.sort((one, other) => other.score - one.score || one.id - other.id);
       };
@@ -289,6 +333,8 @@ const searchEngine = (() => {
         return typed.some((word) => forms(word)[0] === whole && fits(word));
       };
       const near = ofSource.filter(({ id }) => asksSource || isTyped(places[id])).slice(0, 3);
+      const paper = references(query, words, rank);
+      near.push(...paper.meant);
       // Who types "exercise" gets exercises, behind the page that is called so; who only wishes for one, one or two.
       const asksFor = KINDS_ASKED.filter((kind) => strong && words.includes(stem(kind)));
       const isAsked = ({ id }) => asksFor.includes(places[id].kind);
@@ -302,14 +348,18 @@ const searchEngine = (() => {
         wished.push(
           ...ranked.filter(({ id }) => places[id].kind === "question" && isOf(words, places[id])).slice(0, 1),
         );
-      const ordered = [...new Set([...first, ...near, ...wished, ...ranked, ...ofSource])];
+      // Papers that are asked for come before all but a place that is called so.
+      const called = first.filter(({ id }) => paper.asked.length && isOf(paper.sought, places[id]));
+      const ordered = [
+        ...new Set([...called, ...paper.asked, ...first, ...near, ...wished, ...ranked, ...ofSource, ...paper.all]),
+      ];
       const results = ordered.slice(0, MOST).map(({ id, score, terms: matched }) => {
         const place = places[id];
         const terms = new Set(matched);
         const isHit = (word) => (index(word) ?? []).some((form) => terms.has(form));
         const { kind, title, address, chapter, page } = place;
         const where = [...new Set([chapter, page])].filter((name) => name && name !== title);
-        const text = marked(excerpt(place.text, isHit), isHit);
+        const text = marked(place.text.replace(/ …$/, "\u00a0…"), isHit);
         const own = new Set(tokens(title).flatMap(forms));
         const tells = (word) => (index(word) ?? []).some((form) => terms.has(form) && !own.has(form));
         const others = place.names.split(", ").filter((name) => tokens(name).some(tells));

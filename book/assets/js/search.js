@@ -14,6 +14,7 @@ const bookSearch = (() => {
     claim: "Claim",
     formula: "Formula",
     source: "Source",
+    reference: "Reference",
   };
   const STARTS = ["what is a token", "softmax", "why divide by sqrt", "RoPE", "KV cache", "exercise mask"];
 
@@ -58,8 +59,9 @@ const bookSearch = (() => {
     return engine;
   };
 
-  /** What may stand below the line: behind one letter, a sign or a group, as in `d_k`, but not in a name of code. */
-  const LOWERED = /(?:(?:^|[^\p{L}_])(?:\p{Ll}?\p{Lu}|\p{L})\p{M}*|[∑∏∫)′])$/u;
+  /** What may stand below the line: behind one letter, a sign or a group, as in `d_k`, but not in a name of code, unless
+      the build says so by a sign that nobody sees. */
+  const LOWERED = /(?:(?:^|[^\p{L}_])(?:\p{Ll}?\p{Lu}|\p{L})\p{M}*|[∑∏∫)′\u2063])$/u;
   /** The end of a group in brackets, or of a word, that begins at a place of a text; the place itself where none does. */
   function endOf(text, start, word) {
     if (text[start] !== "(") return start + (word.exec(text.slice(start))?.[0].length ?? 0);
@@ -86,7 +88,11 @@ const bookSearch = (() => {
       for (let i = from; i < to; i += 1) {
         const high = text[i] === "^";
         if (!high && (text[i] !== "_" || !(text[i + 1] === "(" || LOWERED.test(text.slice(from, i))))) continue;
-        const end = endOf(text, i + 1, high ? /^[\p{L}\p{N}_]+/u : /^[\p{L}\p{N}]+(?![_\p{M}])/u);
+        const end = endOf(
+          text,
+          i + 1,
+          high ? /^-?[\p{L}\p{N}.]*[\p{L}\p{N}]/u : /^[\p{Ll}\p{Lu}\p{Lo}\p{Nd}]+(?![\p{Ll}\p{Lu}\p{Lo}\p{Nd}_\p{M}])/u,
+        );
         if (end === i + 1 || end > to) continue;
         const inner = text[i + 1] === "(" ? set(i + 2, end - 1) : set(i + 1, end);
         nodes.push(...plain(start, i), make(high ? "sup" : "sub", {}, ...inner));

@@ -1,7 +1,7 @@
-"""Set the small formulas that stand in plain text, as in the words of a claim: ``Kᵀ`` and ``d_k``.
+"""Set the small formulas that stand in plain text, as in the words of a claim: ``Kᵀ``, ``d_k`` and ``n^2``.
 
-A raised T of Unicode is an S in some fonts; as a capital in ``<sup>`` it is a T in all. The underscore of an index
-stays in the text, which names the page in the browser's tab and can be copied, and the style sheet hides it.
+A raised T of Unicode is an S in some fonts; as a capital in ``<sup>`` it is a T in all. The sign of an index or a
+power stays in the text, which names the page in the browser's tab and can be copied, and the style sheet hides it.
 """
 
 import re
@@ -9,12 +9,15 @@ import re
 from docutils import nodes
 from sphinx.application import Sphinx
 
-_SIGN = re.compile(r"(ᵀ)|(?<![\w./])((?:[A-Za-z]|PE|log)(?=_))_([a-z]{1,5}(?:\+[a-z])?)(?![\w(.]\w)")
+_SIGN = re.compile(
+    r"(ᵀ)|(?<![\w./])((?:[A-Za-z]|PE|log)(?=_))_([a-z]{1,5}(?:\+[a-z])?)(?![\w(.]\w)"
+    r"|(?<=[\w)])\^(-?\d+(?:\.\d+)?|[A-Z]\b|\([^()]*\))"
+)
 _AS_IT_IS = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw, nodes.subscript)
 
 
 def pieces(text: str) -> list[nodes.Node]:
-    """Part a text into plain text, raised T and lowered indices.
+    """Part a text into plain text, raised T, lowered indices and raised powers.
 
     >>> [type(piece).__name__ for piece in pieces("QKᵀ/√d_k")]
     ['Text', 'superscript', 'Text', 'subscript']
@@ -24,8 +27,11 @@ def pieces(text: str) -> list[nodes.Node]:
         made.append(nodes.Text(text[end : found.start()] + (found[2] or "")))
         if found[1]:
             made.append(nodes.superscript("", "T", classes=["transposed"]))
+        elif found[4]:
+            made.append(nodes.superscript("", "", nodes.inline("", "^", classes=["low"]), nodes.Text(found[4])))
         else:
-            made.append(nodes.subscript("", "", nodes.inline("", "_", classes=["low"]), nodes.Text(found[3])))
+            sign = "_" if len(found[2]) == 1 else "\u2063_"  # the search takes a name before a plain one for code
+            made.append(nodes.subscript("", "", nodes.inline("", sign, classes=["low"]), nodes.Text(found[3])))
         end = found.end()
     return [piece for piece in (*made, nodes.Text(text[end:])) if piece.astext()]
 

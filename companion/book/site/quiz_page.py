@@ -1,4 +1,4 @@
-"""The directive ``{quiz}``: every item as a question with its answer and reasons folded under it.
+"""The directive ``{quiz}``: every item as a question with its answer and reasons folded under it, basic ones first.
 
 The rules of an item are those of ``companion.book.quiz``. The page is complete without JavaScript: options carry
 letters, and a ``<details>`` gives the answer and a reason for each. The scripts turn the same elements into controls.
@@ -46,7 +46,7 @@ class Quiz(SphinxDirective):
         self.claims = self._claims()
         result: list[nodes.Node] = [element("div", "quiz-desk", data_items=len(items))]
         for topic in dict.fromkeys(item.topic for item in items):
-            chosen = [item for item in items if item.topic == topic]
+            chosen = sorted((item for item in items if item.topic == topic), key=lambda item: item.level)
             self.env.note_dependency(str(chosen[0].source))
             title = topic_title(topic)
             section = nodes.section("", ids=[f"quiz-topic-{topic}"], names=[], classes=["quiz-topic"])

@@ -1,18 +1,10 @@
-"""What the search of the site finds: every section, term, question, exercise, claim, formula and definition.
-
-``_static/search-data.js`` is a classic script, since a page that was opened from a folder may fetch nothing. It holds
-
-* ``pages``: address, title and chapter of each page,
-* ``terms``: the words of each term of ``terms.yml``,
-* ``entries``: kind, number of the page, anchor, title, the numbers of its terms, text, and the words of what the text
-  leaves out. For a question and an exercise its terms are those that lead to it, for others those that it is called.
+"""What the search of the site finds: every section, term, question, exercise, claim, formula, definition and source.
 
 A page loads it, with MiniSearch, when a reader opens the search. ``search-engine.js`` ranks, ``search.js`` shows.
 Formulas are written in Unicode, ``√d_k``, from the MathML that MathJax made of them.
-Definitions are the public classes and functions of the library's source pages.
+``search_file.py`` adds what stands on no page of text, the library's definitions and the bibliography, and packs all.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -25,7 +17,7 @@ from sphinx.application import Sphinx
 
 from companion.book import toc
 from companion.book.model import Term
-from companion.book.site import mathjax, source_pages, unicode_math
+from companion.book.site import mathjax, search_file, unicode_math
 from companion.book.site.html import html_element
 from companion.book.terms import TERMS, terms
 from companion.book.topics import TOPICS
@@ -34,7 +26,7 @@ DATA = "search-data.js"
 INTERACTIVE = "Interactive figure"  # the term of terms.yml that every section with an explorer gets
 LONGEST = 180  # characters of a text that are kept as they are; of the rest, each word once
 COMMON = 0.012  # of all places: a word of the rest that stands in the rest of more than these tells nothing
-KINDS = ("page", "section", "term", "question", "exercise", "claim", "formula", "source")
+KINDS = search_file.KINDS
 _OWN_PLACE = {"claim-": "claim", "exr-": "exercise"}
 # What stands elsewhere in the book, or is no text: lists of links, outputs of cells, and what only scripts read.
 _LEFT_OUT = {
@@ -160,6 +152,7 @@ def shortened(text: str, title: str = "") -> tuple[str, str]:
     if len(text) <= LONGEST:
         return text, ""
     start = text[:LONGEST].rpartition(" ")[0]
+    start = re.sub(r"\S*[_^]\(([^()]|\([^()]*(\)|$))*$", "", start).strip()  # no part of an index or a power
     known = set(re.findall(r"\w+", f"{title} {start}".lower()))
     rest = dict.fromkeys(word for word in re.findall(r"\w+", text[len(start) :].lower()) if len(word) > 2)
     return f"{start} …", " ".join(word for word in rest if word not in known and not word[0].isdigit())
@@ -227,12 +220,6 @@ def entries(doctree: nodes.document, words: Words, known: tuple[Term, ...]) -> l
     return made
 
 
-def in_source(path: str) -> list[list]:
-    """Make the entries of a module: what it is; of a class or function the name alone, since all pages load them."""
-    module = ["source", "", source_pages.dotted(path), [], shortened(source_pages.summary(path)[0])[0], ""]
-    return [module, *(["source", f"line-{line}", name, [], "", ""] for name, line in source_pages.definitions(path))]
-
-
 class Search:
     """Collects the places while pages are written, and writes the script."""
 
@@ -270,13 +257,12 @@ class Search:
             [KINDS.index(kind), number, *rest] for number, name in enumerate(order) for kind, *rest in self.found[name]
         ]
         made = without_common(without_twins(made))
-        for path in source_pages.modules(app.env):
-            if not path.startswith(source_pages.ABOVE_THE_LIBRARY):
-                made += [[KINDS.index(kind), len(pages), *rest] for kind, *rest in in_source(path)]
-                pages.append([address(source_pages.page_of(path)), path, ""])
+        made += search_file.sources(app.env, order, self.known)
+        for page, own in search_file.modules(app.env, address):
+            made += [[KINDS.index("source"), len(pages), *entry] for entry in own]
+            pages.append(page)
         words = [", ".join((term.name, *term.aliases)) for term in self.known]
-        data = {"kinds": KINDS, "pages": pages, "terms": words, "entries": made}
-        return f"window.bookSearchData = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))};\n"
+        return search_file.script({"kinds": KINDS, "pages": pages, "terms": words}, made)
 
 
 def _order(app: Sphinx) -> list[str]:
