@@ -54,7 +54,7 @@ def sources(env: BuildEnvironment, order: list[str], known: tuple[Term, ...]) ->
     made = []
     for one in sorted(domain.citations, key=lambda one: -cited[one.key]):
         entry = domain.bibdata.data.entries[one.key]
-        title = Text.from_latex(entry.fields["title"]).render(plain)
+        title = Text.from_latex(entry.fields["title"]).render(plain).replace("$", "")  # O(n^2), which the search sets
         terms = [number for number, found in in_title if found.search(title)]
         page = order.index(one.bibliography_key.docname)
         made.append([KINDS.index("reference"), page, one.citation_id, title, terms, told(entry), ""])
