@@ -84,6 +84,10 @@ def empty_rows_of_whole_masks(scores, mask):
     return weights if mask.dim() == 1 else weights.masked_fill(~mask, 0.0)
 
 
+def batch_of_one_dropped(*given):
+    return tuple(x.squeeze(0) if x.ndim > 2 else x for x in _attention_backward(*given))
+
+
 def mask_added(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -93,7 +97,7 @@ def mask_added(query, key, value, mask=None):
 
 NEARLY_RIGHT = [
     ("attention", "NaN comes back from a step whose result is replaced later", mask_added),
-    ("attention-backward", "(a size of 1)", lambda *given: tuple(x.squeeze(0) for x in _attention_backward(*given))),
+    ("attention-backward", "(a size of 1)", batch_of_one_dropped),
     ("debug-padded-batch", "a real token of zeros", zero_tokens_hidden),
     ("scaled-scores", "all sizes equal", square_by_columns),
     ("softmax-stable", "one score of -1e20, the others are -inf", low_rows_emptied),

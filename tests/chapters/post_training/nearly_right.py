@@ -20,7 +20,7 @@ NEARLY_RIGHT = [
     ("grpo-loss", "tokens that the policy is sure of", zeros_not_said),
     (
         "grpo-loss",
-        "padding that is impossible), float32. The numbers are right, and the gradients",
+        "(padding that is impossible). The numbers are right, and the gradients",
         padding_hidden_late,
     ),
 ]

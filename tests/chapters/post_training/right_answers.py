@@ -47,7 +47,8 @@ def pass_at_k_by_logarithms(right, samples, k):
 
 def grpo_by_the_package(log_p, old, rewards, said, clip):
     advantage = preference.group_advantages(rewards)[..., None].expand_as(log_p)
-    gain = preference.clipped_objective(log_p, old, advantage, clip=clip)
+    pair = (x.masked_fill(~said, 0.0) for x in (log_p, old))
+    gain = preference.clipped_objective(*pair, advantage, clip=clip)
     return -torch.where(said, gain, torch.nan).nanmean(dim=-1).mean()
 
 
@@ -59,7 +60,7 @@ def grpo_by_loops(log_p, old, rewards, said, clip):
         deviation = math.sqrt(math.fsum((reward - mean) ** 2 for reward in group) / (len(group) - 1))
         for i, reward in enumerate(group):
             advantage = (reward - mean) / (deviation + 1e-6)
-            ratio = torch.exp(log_p[p, i] - old[p, i])[said[p, i]]
+            ratio = torch.exp(log_p[p, i][said[p, i]] - old[p, i][said[p, i]])
             ratio = ratio.clamp(max=1 + clip) if advantage > 0 else ratio.clamp(min=1 - clip)
             answers.append(-(ratio * advantage).mean())
     return torch.stack(answers).mean()
