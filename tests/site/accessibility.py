@@ -63,7 +63,8 @@ def axe_faults(
     Args:
         page: the page.
         within: a selector; None means the whole page.
-        contrast_only: leave out the other rules, which give the same in every theme.
+        contrast_only: leave out the other rules, which give the same in every theme; so does the one on links in a
+            text, whose colours are the same on all pages, wherever it has run once in this theme.
         seen: how often each pair of colours has been looked at in this theme, on earlier pages too; it is brought up to
             date.
     """
