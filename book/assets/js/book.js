@@ -146,7 +146,8 @@
     if (!(button instanceof HTMLElement)) return;
     const { mode, theme } = page.dataset;
     const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-    if (theme === before || mode === system) button.click();
+    // Not button.click(), which does nothing while a key presses the button.
+    if (theme === before || mode === system) button.dispatchEvent(new MouseEvent("click", { bubbles: true }));
     before = page.dataset.theme;
     if (isTrusted && detail === 0) button.focus();
   });
