@@ -160,6 +160,7 @@ def test_paper_cuts_no_table_of_a_figure(open_page):
 
 def test_paper_keeps_the_colours_of_figures_and_has_nothing_to_press(open_page):
     page = open_page(PAGE)
+    page.locator(".explorer .ex-toggle input").first.uncheck()
     page.emulate_media(media="print")
     page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
     bleached = """() => [...document.querySelectorAll(".explorer .ex-thumb i, .explorer .ex-cell")].filter(
