@@ -345,7 +345,8 @@ def test_who_follows_the_two_days_sees_what_its_steps_ask_and_the_next_step(clea
     assert here == sorted({*own} - {asked[0], steps[4].pieces[0]})
     advice = page.locator(".progress-next")
     told = (
-        f"2 of {len(steps)} steps done, 2 of {len(own)} questions and drills. Next step: Write from memory attention, then"
+        f"2 of {len(steps)} steps done, 2 of {len(own)} questions and drills. "
+        "Next step: Write from memory attention, then"
     )
     assert advice.inner_text().startswith(told)
     assert advice.locator("a").last.get_attribute("href").endswith("#exr-attention"), "the first that it asks"
