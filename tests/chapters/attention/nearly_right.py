@@ -95,7 +95,12 @@ def mask_added(query, key, value, mask=None):
     return scores.softmax(-1).nan_to_num(0.0) @ value
 
 
+def mask_of_a_table(t_q, t_k):
+    return torch.ones(512, 512).tril().bool()[t_k - t_q : t_k, :t_k]
+
+
 NEARLY_RIGHT = [
+    ("causal-mask", "a long text", mask_of_a_table),
     ("attention", "NaN comes back from a step whose result is replaced later", mask_added),
     ("attention-backward", "(a size of 1)", batch_of_one_dropped),
     ("debug-padded-batch", "a real token of zeros", zero_tokens_hidden),

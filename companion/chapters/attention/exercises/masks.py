@@ -26,6 +26,7 @@ def _causal_cases() -> list[Case]:
         (5, 7): "two keys in a cache",
         (3, 11): "eight keys in a cache",
         (13, 13): "as many keys as queries",
+        (600, 700): "a long text",
     }
     return [Case(pair, note) for pair, note in sizes.items()]
 

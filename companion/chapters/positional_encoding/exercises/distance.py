@@ -34,6 +34,7 @@ ALIBI_BIAS = Exercise(
         Case((16, 5), "more heads than positions"),
         Case((4, 1), "one position"),
         Case((2, 11)),
+        Case((2, 600), "a long text"),
     ],
     tested="1 to 16 heads, one position, more heads than positions",
     hints=(
