@@ -65,10 +65,14 @@ def test_a_text_does_not_end_within_a_power_or_an_index() -> None:
 
 
 def test_the_file_of_the_search_holds_each_word_once_with_its_places() -> None:
-    entries = [[0, 0, "a", "A", [], "text", "mask key"], [1, 0, "b", "B", [2], "", ""], [1, 1, "c", "C", [], "", "key"]]
+    entries = [
+        [0, 0, "a", "A", [], "text", "mask"],
+        [1, 0, "b", "B", [2], "", "key"],
+        [1, 1, "c", "C", [], "", "key mask"],
+    ]
     data = json.loads(search_file.script({"kinds": []}, entries).removeprefix("window.bookSearchData = ")[:-2])
     assert [list(row) for row in zip(*data["columns"].values(), strict=True)] == [entry[:-1] for entry in entries]
-    assert (data["words"], data["where"]) == ("key mask", "0,2 0")
+    assert (data["words"], data["where"]) == ("key mask", "1,1 0,2")
 
 
 def test_a_reference_has_its_authors_year_and_the_terms_of_its_title() -> None:
