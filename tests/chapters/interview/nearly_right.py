@@ -254,15 +254,12 @@ def in_order(scores):
 
 
 def top_k_in_float32(scores, k):
-    return scores.masked_fill((in_order(scores).argsort(-1) >= k[:, None]) & (k[:, None] > 0), -torch.inf)
+    most = torch.where(k == 0, scores.shape[1], k)[:, None]
+    return scores.masked_fill(in_order(scores).argsort(-1) >= most, -torch.inf)
 
 
 NEARLY_RIGHT = [
-    (
-        "temperature-top-k",
-        "equal in float32",
-        lambda x, t, k: (x / t).scatter(-1, in_order(x)[:, k:], -math.inf).softmax(-1),
-    ),
+    ("temperature-top-k", "equal in float32", lambda x, t, k: (top_k_in_float32(x, torch.tensor([k])) / t).softmax(-1)),
     ("sampler-top-k", "scores that are equal in float32", top_k_in_float32),
     ("experts-choice", "equal in float32", lambda z, k: (i := in_order(z)[:, :k], z.gather(-1, i).softmax(-1))),
     ("bpe-encode", "no merge", lambda word, merges: _encoded(word, merges) if word and max(merges) else list(word)),
