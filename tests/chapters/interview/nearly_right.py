@@ -249,30 +249,20 @@ def adapted_for_evaluation(model, *settings):
     return found
 
 
-def ranked_in_float32(scores, temperature, k):
-    order = scores.float().sort(dim=-1, descending=True, stable=True).indices
-    return (scores / temperature).scatter(-1, order[..., k:], -torch.inf).softmax(-1)
+def in_order(scores):
+    return scores.float().sort(dim=-1, descending=True, stable=True).indices
 
 
 def top_k_in_float32(scores, k):
-    ranks = scores.float().sort(dim=-1, descending=True, stable=True).indices.argsort(-1)
-    return scores.masked_fill((ranks >= k[:, None]) & (k[:, None] > 0), -torch.inf)
-
-
-def experts_in_float32(logits, k):
-    chosen = logits.float().sort(dim=-1, descending=True, stable=True).indices[:, :k]
-    return chosen, logits.gather(-1, chosen).softmax(-1)
-
-
-def ranked_below_the_last(word, merges):
-    return _encoded(word, merges) if word and max(map(len, merges)) else list(word)
+    most = torch.where(k == 0, scores.shape[1], k)[:, None]
+    return scores.masked_fill(in_order(scores).argsort(-1) >= most, -torch.inf)
 
 
 NEARLY_RIGHT = [
-    ("temperature-top-k", "scores that are equal in float32", ranked_in_float32),
+    ("temperature-top-k", "equal in float32", lambda x, t, k: (top_k_in_float32(x, torch.tensor([k])) / t).softmax(-1)),
     ("sampler-top-k", "scores that are equal in float32", top_k_in_float32),
-    ("experts-choice", "logits that are equal in float32", experts_in_float32),
-    ("bpe-encode", "no merge", ranked_below_the_last),
+    ("experts-choice", "equal in float32", lambda z, k: (i := in_order(z)[:, :k], z.gather(-1, i).softmax(-1))),
+    ("bpe-encode", "no merge", lambda word, merges: _encoded(word, merges) if word and max(merges) else list(word)),
     ("lora-layer", "In evaluation mode, after `module.eval()`", ActsInTrainingOnly),
     ("lora-layer", "switched modules to evaluation mode", lambda *settings: _Adapter(*settings).eval()),
     ("lora-model", "switched modules to evaluation mode", adapted_for_evaluation),
