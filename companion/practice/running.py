@@ -76,8 +76,8 @@ def problem(exercise: Exercise, outcome: Outcome, want: object) -> str | None:
     if outcome.changed is not None:
         return (
             f"Your code changed its argument `{outcome.changed}` in place, and the caller still needs it. "
-            "Operations that end in an underscore, as `requires_grad_` does, +=, *= and assignments to x[...] write "
-            "into a tensor, `append`, "
+            "Operations that end in an underscore, as `requires_grad_` does, +=, *= and assignments to x[...] "
+            "write into a tensor, `append`, "
             "`pop` and `sort` into a list: work on a new one or on a copy, `.clone()` of a tensor or `list(...)`."
         )
     found = difference(outcome.value, want, exercise.tolerance, exercise.returns, same_dtype=exercise.same_dtype)
