@@ -254,6 +254,11 @@ def test_on_a_desk_the_headings_of_a_long_table_stay_in_view_and_a_wide_one_scro
       const shown = document.elementFromPoint(left + width / 4, top + height / 2);
       return [top - bar, head.contains(shown), row.getBoundingClientRect().top > top + height];
     }"""
+    page.goto(f"{server}/book/history/why-gradients-vanish.html")
+    page.wait_for_selector(".output.fits")
+    under_heads = """(tables) => tables.map(({ tHead, tBodies }) =>
+      tBodies[0].getBoundingClientRect().top - tHead.rows[0].lastElementChild.getBoundingClientRect().bottom)"""
+    assert all(abs(gap) <= 1 for gap in page.locator(".bd-article .fits > table:has(thead)").evaluate_all(under_heads))
     page.goto(f"{server}/book/history/claims.html")
     page.wait_for_selector(".pst-scrollable-table-container.fits")
     below, shown, is_free = page.eval_on_selector("table.claims-table", look)

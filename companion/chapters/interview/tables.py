@@ -48,7 +48,7 @@ def sizes(names: Iterable[str] = RELEASED) -> Rows:
         used = "–"
         if experts:
             shared = f" + {experts.shared}" * bool(experts.shared)
-            used = f"{experts.used}{shared} of {experts.number}{shared}"
+            used = f"{experts.used} of {experts.number}{shared}"
         rows[name] = {
             "layers": f"{config.n_layers}",
             "width": f"{config.d_model:,}",
@@ -56,7 +56,7 @@ def sizes(names: Iterable[str] = RELEASED) -> Rows:
             "KV heads": "latent" if latent else f"{config.n_kv_heads or config.n_heads}",
             "attention": "MLA" if latent else "MHA" if config.n_kv_heads in (None, config.n_heads) else "GQA",
             "FFN": f"{experts.d_ff if experts else config.d_ff:,}",
-            "active experts": used,
+            "experts": used,
             "vocabulary": f"{config.vocab:,}",
         }
     return rows

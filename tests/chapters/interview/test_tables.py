@@ -40,11 +40,11 @@ def test_a_token_costs_what_the_package_counts(name):
 
 def test_the_sizes_say_who_shares_heads_and_who_has_experts():
     assert Table(tables.sizes(["GPT-2", "Llama 3 8B", "Mixtral 8x7B", "DeepSeek-V3"])).lines == [
-        ["", "layers", "width", "heads", "KV heads", "attention", "FFN", "active experts", "vocabulary"],
+        ["", "layers", "width", "heads", "KV heads", "attention", "FFN", "experts", "vocabulary"],
         ["GPT-2", "12", "768", "12", "12", "MHA", "3,072", "–", "50,257"],
         ["Llama 3 8B", "32", "4,096", "32", "8", "GQA", "14,336", "–", "128,256"],
         ["Mixtral 8x7B", "32", "4,096", "32", "8", "GQA", "14,336", "2 of 8", "32,000"],
-        ["DeepSeek-V3", "61", "7,168", "128", "latent", "MLA", "2,048", "8 + 1 of 256 + 1", "129,280"],
+        ["DeepSeek-V3", "61", "7,168", "128", "latent", "MLA", "2,048", "8 of 256 + 1", "129,280"],
     ]
 
 
