@@ -33,8 +33,10 @@ SCRIPTS = (
 
 @pytest.fixture(scope="module")
 def items():
-    """The items by id, read as the build reads them."""
-    return {item.id: item for item in read_quiz()}
+    """The items by id, part by part as the build reads them, in each the basic ones first."""
+    found = read_quiz()
+    topics = list(dict.fromkeys(item.topic for item in found))
+    return {item.id: item for item in sorted(found, key=lambda item: (topics.index(item.topic), item.level))}
 
 
 def test_each_part_begins_with_its_basic_items(site):

@@ -56,7 +56,7 @@ class CostCalculator(Explorer):
     dtype = Choice(tuple(BYTES), "float16", help="format of weights and cache")
     gated = Switch(False, help="whether the feed-forward network has a gate")
     label = Title("What a model costs")
-    published = Numbers(PUBLISHED, fixed=True)
+    published = Numbers(list(PUBLISHED.items()), words=True, fixed=True)
     lists = Numbers(
         {
             "d_model": D_MODELS,

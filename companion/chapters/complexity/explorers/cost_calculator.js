@@ -188,9 +188,7 @@ function render({ model, el }) {
     "p",
     { class: "ex-published" },
     "Sizes of ",
-    Object.entries(view.get("published")).map(([name, sizes]) =>
-      h("button", { type: "button", onclick: () => take(sizes) }, name),
-    ),
+    view.get("published").map(([name, sizes]) => h("button", { type: "button", onclick: () => take(sizes) }, name)),
   );
   view.watch("d_model n_layers head_width group vocab t batch dtype gated", draw);
   // The table comes first, and on a phone it stays while the controls below it are moved.
