@@ -190,6 +190,19 @@ def test_an_interview_asks_each_drawn_question_and_then_its_follow_ups_in_order(
     assert all(stored[name]["topic"] == "attention" and stored[name]["kind"] in ("derive", "debug") for name in names)
 
 
+def test_a_follow_up_is_asked_below_its_question_and_the_follow_up_before_it(mock, stored):
+    name = with_follow_ups(stored, 3)[0]
+    go_on(mock, name)
+    assert mock.locator(".mock-before").count() == 0
+    before = []
+    for place in range(3):
+        words = mock.inner_text(".mock-asking")
+        before = [f"After: {words}"] if place == 0 else [before[0], f"And: {words}"]
+        press(mock, "Skip")
+        assert title(mock) == f"Question 1 of 1, follow-up {place + 1} of 3"
+        assert mock.locator(".mock-before").all_inner_texts() == before
+
+
 def test_the_number_of_fitting_questions_is_told_and_no_interview_starts_without_one(mock, stored):
     told = mock.locator(".mock-form .mock-told")
     assert told.inner_text() == f"{len(stored)} questions to draw from."

@@ -188,7 +188,9 @@
       const further = following?.at >= 0 ? `Next: ${of(following)}` : "Next question";
       const title = `Question ${number + 1} of ${list.length}${follow ? `, ${of(steps[index])}` : ""}`;
       const asked = copied(follow ? follow.asked : question.asked, "div", "mock-asking");
-      const first = follow ? h("div", { class: "mock-before" }, "After: ", copied(question.asked, "span", "")) : "";
+      const before = (word, words) => h("div", { class: "mock-before" }, word, copied(words, "span", ""));
+      const first = follow ? [before("After: ", question.asked)] : [];
+      if (at > 0) first.push(before("And: ", dom.one("p", question.followUps[at - 1].asked)));
       const answers = h("div", { class: "mock-answers" });
       const actions = h("p", { class: "mock-actions" });
       const rating = ratingField("How did you answer?", vocabulary.ratings, "Say how you answered, or skip this one.");
@@ -244,7 +246,7 @@
       );
       const far = h("progress", { class: "mock-far", max: steps.length, value: index, "aria-hidden": "true" });
       const top = session.title(title);
-      session.show(root, top, far, badges, first, asked, watch.bar, answers, actions);
+      session.show(root, top, far, badges, ...first, asked, watch.bar, answers, actions);
       for (const place of [actions, top]) place.scrollIntoView({ block: "nearest" });
     }
 
