@@ -825,7 +825,12 @@ def test_the_panel_counts_in_a_sentence_and_links_to_what_is_missing(visit, item
     assert panel.locator(".quiz-counts").inner_text() == (
         f"You have tried 2 of {len(items)} items. At the last try of each: 1 right, 1 not right."
     )
-    wrong = panel.locator(".quiz-wrong a")
+    assert panel.locator(".quiz-repeat h2").inner_text() == "Items to repeat"
+    shown = panel.locator(".quiz-wrong .quiz-link")
+    assert shown.inner_text().startswith("Shown in: ")
+    there = "e => e.querySelector('a').href"
+    assert shown.evaluate(there) == page.locator(f"#{other} .quiz-link").evaluate(there)
+    wrong = panel.locator(".quiz-wrong li > a")
     assert wrong.evaluate_all("all => all.map((a) => a.hash)") == [f"#{other}"]
     assert panel.get_by_role("link", name="Your progress in the book").get_attribute("href") == "progress.html"
     entry = page.evaluate("id => store.read('quiz').items[id]", item.id)
@@ -833,6 +838,9 @@ def test_the_panel_counts_in_a_sentence_and_links_to_what_is_missing(visit, item
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", entry["at"])
     wrong.click()
     assert page.locator(f"#{other}").is_visible()
+    page.evaluate("id => practice.note(id, true)", other)
+    page.get_by_role("button", name="Your progress").click()
+    assert not panel.locator(".quiz-repeat").is_visible(), "a heading of nothing"
 
 
 REFUSED = {

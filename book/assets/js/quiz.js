@@ -113,6 +113,12 @@
   });
   const counts = h("p", { class: "quiz-counts" });
   const wrong = h("ul", { class: "quiz-wrong" });
+  const repeat = h(
+    "section",
+    { class: "quiz-repeat", "aria-label": "Items to repeat" },
+    h("h2", {}, "Items to repeat"),
+    wrong,
+  );
   const last = h("section", { class: "quiz-last", "aria-label": "Your last exam" });
   const keeps = store.available
     ? "Your progress stays in this browser and is sent to nobody. "
@@ -121,7 +127,7 @@
     "div",
     { class: "quiz-panel" },
     counts,
-    wrong,
+    repeat,
     h(
       "p",
       {},
@@ -140,7 +146,12 @@
     counts.textContent =
       `You have tried ${past.length} of ${items.length} items. ` +
       `At the last try of each: ${past.length - again.length} right, ${again.length} not right.`;
-    wrong.replaceChildren(...again.map(({ element, id }) => h("li", {}, linked(element, id))));
+    repeat.hidden = !again.length;
+    wrong.replaceChildren(
+      ...again.map(({ element, id }) =>
+        h("li", {}, linked(element, id), dom.copied(dom.one(".quiz-link", element), "p", "quiz-link")),
+      ),
+    );
     last.replaceChildren(...exam.last());
     last.hidden = !last.firstChild;
   }
