@@ -14,10 +14,13 @@
 
   // ---- Practice
 
-  const filters = h("div", { class: "quiz-panel quiz-filters" });
+  const menus = h("div", { class: "quiz-menus" });
+  const isPhone = matchMedia("(max-width: 520px)").matches; // there the menus are folded: the first item comes sooner
+  const fold = h("details", { class: "quiz-fold-menus", open: !isPhone }, h("summary", {}, "Choose items"), menus);
+  const filters = h("div", { class: "quiz-panel quiz-filters" }, fold);
   const select = (name, label, options) => {
     const made = dom.menu({ id: `quiz-${name}`, change: practise }, options);
-    filters.append(h("p", {}, h("label", { for: made.id }, label), made));
+    menus.append(h("p", {}, h("label", { for: made.id }, label), made));
     return made;
   };
   const topic = select("topic", "Topic", [["", "All topics"], ...topics]);
