@@ -14,6 +14,10 @@ TIERS = {1: "warm-up", 2: "core", 3: "hard"}
 RATINGS = ("No answer", "A part of it", "Right, with gaps", "Right and complete")
 WEAK = 1
 """A rating up to this one is to be repeated."""
+TARGETS = {1: 2, 2: 4, 3: 6}
+"""Minutes to say an answer, by level: what the mock interview suggests, our assumption."""
+FOLLOW_UP = 0.5
+"""Of the time of its question."""
 QUESTION_KINDS = ("concept", "derive", "compute", "code", "debug")
 ITEM_KINDS = {"choice": "choose", "number": "compute", "order": "put in order", "bug": "find the bug"}
 VERDICTS = {

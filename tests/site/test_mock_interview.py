@@ -190,6 +190,19 @@ def test_an_interview_asks_each_drawn_question_and_then_its_follow_ups_in_order(
     assert all(stored[name]["topic"] == "attention" and stored[name]["kind"] in ("derive", "debug") for name in names)
 
 
+def test_a_follow_up_is_asked_below_its_question_and_the_follow_up_before_it(mock, stored):
+    name = with_follow_ups(stored, 3)[0]
+    go_on(mock, name)
+    assert mock.locator(".mock-before").count() == 0
+    before = []
+    for place in range(3):
+        words = mock.inner_text(".mock-asking")
+        before = [f"After: {words}"] if place == 0 else [before[0], f"And: {words}"]
+        press(mock, "Skip")
+        assert title(mock) == f"Question 1 of 1, follow-up {place + 1} of 3"
+        assert mock.locator(".mock-before").all_inner_texts() == before
+
+
 def test_the_number_of_fitting_questions_is_told_and_no_interview_starts_without_one(mock, stored):
     told = mock.locator(".mock-form .mock-told")
     assert told.inner_text() == f"{len(stored)} questions to draw from."
@@ -405,11 +418,42 @@ def test_the_report_counts_and_averages_by_topic_and_kind_and_names_what_to_repe
     assert re.search(r" after \d+ seconds? of thinking", mock.inner_text(".mock-sum"))
 
 
-def test_the_last_step_of_the_two_days_draws_six_of_the_forty(page, server):
+def expected(questions, number):
+    """The minutes of so many of these on average, alone and with follow-ups, by the times that the page names."""
+    minutes = {1: 2, 2: 4, 3: 6}
+    own = [minutes[question["level"]] for question in questions]
+    further = [each * len(question["follow_ups"]) / 2 for each, question in zip(own, questions, strict=True)]
+    return [int(sum(all_) / len(questions) * number + 0.5) for all_ in (own, own + further)]
+
+
+def test_the_form_tells_how_long_the_interview_takes_by_what_fits_and_by_its_number(mock, stored):
+    told = mock.locator(".mock-length")
+    assert mock.get_attribute("[name=number]", "aria-describedby") == told.get_attribute("id")
+    hard = [question for question in stored.values() if question["level"] == 3]
+    for questions, levels in ((list(stored.values()), "123"), (hard, "3")):
+        only(mock, level=levels)
+        for number in (1, 5, 12):
+            fill(mock.locator("[name=number]"), str(number))
+            own, further = expected(questions, number)
+            assert told.inner_text() == f"about {further} min, {own} without follow-ups"
+    fill(mock.locator("[name=number]"), "")
+    assert told.inner_text() == ""
+    only(mock, level=[])
+    fill(mock.locator("[name=number]"), "5")
+    assert told.inner_text() == "", "nothing takes no time"
+
+
+def test_the_last_step_of_the_two_days_draws_four_of_the_forty(page, server, stored):
     page.goto(f"{server}/book/interview/index.html")
+    link = page.locator("a[href*='mock-interview']")
+    planned = page.locator(".plan-two-days tr", has=link).locator("td").last.inner_text()
     page.locator(".plan-two-days a[href*='mock-interview']").click()
     page.wait_for_selector(".mock-form")
-    assert (page.input_value("[name=number]"), page.input_value("[name=pool]")) == ("6", "sheet")
+    assert (page.input_value("[name=number]"), page.input_value("[name=pool]")) == ("4", "sheet")
+    sheet = page.evaluate("() => mock.questions.filter(({ sheet }) => sheet).map(({ name }) => name)")
+    own, further = expected([stored[name] for name in sheet], 4)
+    assert page.inner_text(".mock-length") == f"about {further} min, {own} without follow-ups"
+    assert planned == f"{further} min", "as the plan says"
     assert page.inner_text(".mock-form .mock-told") == "40 questions to draw from."
 
 

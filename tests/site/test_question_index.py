@@ -78,6 +78,48 @@ def test_levels_stand_in_their_order_and_an_empty_choice_says_so(index: object) 
     assert said(index).startswith("No question")
 
 
+CHOSEN = "() => [...document.querySelectorAll('.question-filter select')].map((menu) => menu.value)"
+
+
+def test_a_choice_stands_in_the_address_and_the_address_makes_the_choice(index: object, server: str) -> None:
+    start = index.evaluate("() => history.length")
+    index.select_option("#question-filter-topic", "scaling")
+    index.select_option("#question-filter-level", "hard")
+    assert index.url == f"{server}/{PLACE}?topic=scaling&level=hard"
+    assert index.evaluate("() => history.length") == start, "Back leaves the page"
+    words = said(index)
+    index.reload()
+    index.wait_for_selector(".question-filter")
+    assert index.evaluate(CHOSEN) == ["scaling", "", "hard", ""]
+    assert said(index) == words
+    assert 0 < index.evaluate(SHOWN) < 60
+    index.click(".question-reset")
+    assert index.url == f"{server}/{PLACE}"
+
+
+def test_an_address_chooses_only_what_the_menus_have(index: object, server: str) -> None:
+    total = index.evaluate(SHOWN)
+    index.goto(f"{server}/{PLACE}?topic=cooking&kind=debug&level=Hard&rating=%00&other=1")
+    index.wait_for_selector(".question-filter")
+    assert index.evaluate(CHOSEN) == ["", "debug", "", ""]
+    assert 0 < index.evaluate(SHOWN) < total
+    index.select_option("#question-filter-kind", "")
+    assert index.url == f"{server}/{PLACE}?other=1", "and leaves what others wrote"
+    assert index.evaluate(SHOWN) == total
+
+
+def test_back_chooses_what_was_chosen_before(index: object, server: str) -> None:
+    index.select_option("#question-filter-kind", "debug")
+    index.evaluate("() => { location.hash = 'to-repeat-scaling'; }")
+    index.wait_for_function(f"() => ({CHOSEN})()[3] === 'weak'")
+    assert index.evaluate(CHOSEN) == ["scaling", "", "", "weak"]
+    index.select_option("#question-filter-rating", "")
+    assert index.url == f"{server}/{PLACE}?topic=scaling", "what is no longer shown is no longer asked for"
+    index.go_back()
+    index.wait_for_function(f"() => ({CHOSEN})()[1] === 'debug'")
+    assert index.evaluate(CHOSEN) == ["", "debug", "", ""]
+
+
 def test_the_filter_has_names_and_announces_what_it_shows(index: object) -> None:
     assert index.get_attribute(".question-said", "role") == "status"
     assert index.get_by_label("Topic").count() == 1

@@ -21,7 +21,7 @@ HEIGHTS = {1440: 900, 390: 844, 360: 800}
 # Most of the tests need all items at once; a page with an exam that goes on has no such choice.
 VIEW = """(value) => {
   const menu = document.querySelector("#quiz-view");
-  if (!menu.checkVisibility() || menu.value === value) return;
+  if (!menu.closest(".quiz-filters").checkVisibility() || menu.value === value) return;
   menu.value = value;
   menu.dispatchEvent(new Event("change"));
 }"""
@@ -239,6 +239,9 @@ def test_a_link_to_a_claim_does_not_read_as_a_fact(still, items):
 @pytest.mark.parametrize("width", [1440, 390])
 def test_practice_by_keyboard_alone(visit, items, width):
     page = visit(width=width, view="")
+    if width == 390:
+        tab_to(page, ".quiz-filters summary")
+        page.keyboard.press("Enter")
     tab_to(page, "#quiz-topic")
     page.keyboard.type("Multi-head")
     tab_to(page, "#quiz-level")
@@ -278,6 +281,19 @@ def test_practice_by_keyboard_alone(visit, items, width):
     assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
 
 
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_menus_are_folded_on_a_phone_where_the_first_item_begins_on_the_first_screen(visit, width):
+    page = visit(width=width, view="")
+    menu = page.locator("#quiz-topic")
+    assert menu.is_visible() == (width != 390)
+    question = page.locator(".quiz-item:visible .quiz-question").bounding_box()
+    assert question["y"] + 20 < HEIGHTS[width], "a line of it"
+    page.set_viewport_size({"width": 1440 + 390 - width, "height": 900})
+    if not menu.is_visible():
+        page.locator(".quiz-filters summary").click()
+    assert menu.is_visible(), "nor is it out of reach on a screen that turned"
+
+
 def test_items_come_one_at_a_time_in_the_order_of_the_book_unless_another_way_is_chosen(visit, items):
     page = visit(view="")
     following = page.get_by_role("group", name="Items of the quiz").get_by_role("button", name="Next item", exact=True)
@@ -298,7 +314,8 @@ def test_items_come_one_at_a_time_in_the_order_of_the_book_unless_another_way_is
         "Previous page",
         "Next page",
     ], "no second pair of buttons says Previous and Next"
-    order = list(items)
+    topics = list(dict.fromkeys(item.topic for item in items.values()))
+    order = sorted(items, key=lambda name: (topics.index(items[name].topic), items[name].level))
     assert first(12) == order[:12]
     page.reload()
     assert first(2) == order[:2]
@@ -827,7 +844,12 @@ def test_the_panel_counts_in_a_sentence_and_links_to_what_is_missing(visit, item
     assert panel.locator(".quiz-counts").inner_text() == (
         f"You have tried 2 of {len(items)} items. At the last try of each: 1 right, 1 not right."
     )
-    wrong = panel.locator(".quiz-wrong a")
+    assert panel.locator(".quiz-repeat h2").inner_text() == "Items to repeat"
+    shown = panel.locator(".quiz-wrong .quiz-link")
+    assert shown.inner_text().startswith("Shown in: ")
+    there = "e => e.querySelector('a').href"
+    assert shown.evaluate(there) == page.locator(f"#{other} .quiz-link").evaluate(there)
+    wrong = panel.locator(".quiz-wrong li > a")
     assert wrong.evaluate_all("all => all.map((a) => a.hash)") == [f"#{other}"]
     assert panel.get_by_role("link", name="Your progress in the book").get_attribute("href") == "progress.html"
     entry = page.evaluate("id => store.read('quiz').items[id]", item.id)
@@ -835,6 +857,9 @@ def test_the_panel_counts_in_a_sentence_and_links_to_what_is_missing(visit, item
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", entry["at"])
     wrong.click()
     assert page.locator(f"#{other}").is_visible()
+    page.evaluate("id => practice.note(id, true)", other)
+    page.get_by_role("button", name="Your progress").click()
+    assert not panel.locator(".quiz-repeat").is_visible(), "a heading of nothing"
 
 
 REFUSED = {

@@ -276,6 +276,11 @@ def test_the_words_of_the_scripts_are_those_of_the_pages_and_of_the_package():
     ratings = [word.capitalize() for word in re.findall(r"^[0-3], \*(.+)\*$", page, re.MULTILINE)[:4]]
     assert words.pop("ratings") == ratings == ["No answer", "A part of it", "Right, with gaps", "Right and complete"]
     assert words.pop("weak") == 1
+    said = ", ".join(map(str, words["targets"].values()))
+    assert f"suggests, {said[:-3]}\nand {said[-1]} minutes" in page
+    assert words.pop("targets").keys() == words["levels"].keys()
+    assert words.pop("followUp") == 0.5
+    assert "A follow-up gets half the\ntime of its question." in page
     assert words.pop("topics") == TOPICS
     assert words.pop("levels") == {"1": "basic", "2": "solid", "3": "hard"}
     assert words.pop("tiers") == {"1": "warm-up", "2": "core", "3": "hard"}

@@ -8,8 +8,8 @@
   const { questions, storage } = mock;
   const root = dom.one(".mock-stage");
   if (!root) return;
-  const TARGETS = { 1: 2, 2: 4, 3: 6 }; // minutes to think and to say the answer: what we suggest, an assumption
-  const FOLLOW_UP = 0.5; // of the time of its question
+  const TARGETS = vocabulary.targets; // minutes to think and to say the answer: what we suggest, an assumption
+  const FOLLOW_UP = vocabulary.followUp; // of the time of its question
   const PARTS = [
     ["short", "Show the short answer"],
     ["full", "Show the whiteboard answer"],
@@ -65,6 +65,15 @@
     return { element, read };
   }
 
+  /** How long so many of the questions that fit take on average, by the times that we suggest. */
+  function length(fit, number) {
+    const minutes = (share) => {
+      const all = fit.reduce((sum, { level, followUps }) => sum + TARGETS[level] * (1 + share * followUps.length), 0);
+      return Math.round((all / fit.length) * Math.min(number, fit.length));
+    };
+    return `about ${minutes(FOLLOW_UP)} min, ${minutes(0)} without follow-ups`;
+  }
+
   const repeats = ({ pool }) => pool === "weak" || pool === "again";
 
   function about(report) {
@@ -94,12 +103,13 @@
     rated: () => storage.load().ratings,
     isWeak: (entry) => practice.state(entry) === "weak",
     pools: { sheet: ["Forty questions for two days", (_, question) => question.sheet === "yes"] },
-    number: forTwoDays ? 6 : 5,
+    number: forTwoDays ? 4 : 5,
     pool: forTwoDays ? "sheet" : "all",
     needs: "one topic, one level and one kind",
     choice: "Choose topics, levels, kinds and target times",
     submit: "Start the interview",
     order: "They are drawn at random, then asked by topic, the easier ones of a topic first.",
+    length,
     extra: targets,
     begin(drawn, pool, target) {
       storage.save({ target });
@@ -178,7 +188,9 @@
       const further = following?.at >= 0 ? `Next: ${of(following)}` : "Next question";
       const title = `Question ${number + 1} of ${list.length}${follow ? `, ${of(steps[index])}` : ""}`;
       const asked = copied(follow ? follow.asked : question.asked, "div", "mock-asking");
-      const first = follow ? h("div", { class: "mock-before" }, "After: ", copied(question.asked, "span", "")) : "";
+      const before = (word, words) => h("div", { class: "mock-before" }, word, copied(words, "span", ""));
+      const first = follow ? [before("After: ", question.asked)] : [];
+      if (at > 0) first.push(before("And: ", dom.one("p", question.followUps[at - 1].asked)));
       const answers = h("div", { class: "mock-answers" });
       const actions = h("p", { class: "mock-actions" });
       const rating = ratingField("How did you answer?", vocabulary.ratings, "Say how you answered, or skip this one.");
@@ -234,7 +246,7 @@
       );
       const far = h("progress", { class: "mock-far", max: steps.length, value: index, "aria-hidden": "true" });
       const top = session.title(title);
-      session.show(root, top, far, badges, first, asked, watch.bar, answers, actions);
+      session.show(root, top, far, badges, ...first, asked, watch.bar, answers, actions);
       for (const place of [actions, top]) place.scrollIntoView({ block: "nearest" });
     }
 

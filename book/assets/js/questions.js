@@ -1,6 +1,6 @@
 // The filter of the index of questions, the reader's ratings in it, and a question at random. Without it the index is a
-// plain list; nothing here needs a server. The address `#to-repeat` shows what was rated 0 or 1, `#to-repeat-TOPIC` that
-// of a topic.
+// plain list; nothing here needs a server. What is chosen stands in the address, `?topic=scaling&level=hard`, so that a
+// link shows the same; `#to-repeat` shows what was rated 0 or 1, `#to-repeat-TOPIC` that of a topic.
 (() => {
   "use strict";
 
@@ -11,6 +11,7 @@
 
   const groups = dom.all(".question-group", index).map((box) => ({
     box,
+    topic: box.id.replace("index-", ""),
     heading: box.querySelector(".question-heading").firstChild,
     title: box
       .querySelector(".question-heading")
@@ -29,12 +30,13 @@
       };
     }),
   }));
+  const REPEAT = new RegExp(`^#${practice.TO_REPEAT}(-(.+))?$`);
   const all = groups.flatMap((group) => group.entries);
   const same = (words) => words.map((word) => [word, word]);
   /** The words of a list that stand in the index, in the order of the list. */
   const used = (words, field) => same(words.filter((word) => all.some((one) => one[field] === word)));
   const choices = {
-    topic: ["Topic", same(groups.map((group) => group.title))],
+    topic: ["Topic", groups.map((group) => [group.topic, group.title])],
     kind: ["Kind", used(vocabulary.kinds, "kind")],
     level: ["Level", used(Object.values(vocabulary.levels), "level")],
     rating: [
@@ -49,7 +51,7 @@
 
   const menus = Object.fromEntries(
     Object.entries(choices).map(([name, [label, options]]) => {
-      const menu = dom.menu({ id: `question-filter-${name}`, change: show }, [["", "all"], ...options]);
+      const menu = dom.menu({ id: `question-filter-${name}`, change: choose }, [["", "all"], ...options]);
       return [name, { menu, label: h("label", { for: menu.id }, label) }];
     }),
   );
@@ -70,7 +72,7 @@
         const entry = kept.get(one.name);
         one.mark.textContent = entry ? inWords(entry) : "";
         const fits =
-          (!topic || group.title === topic) &&
+          (!topic || group.topic === topic) &&
           (!kind || one.kind === kind) &&
           (!level || one.level === level) &&
           (!rating || state(entry) === rating);
@@ -88,9 +90,21 @@
     reset.disabled = !topic && !kind && !level && !rating;
   }
 
-  function clear() {
-    for (const { menu } of Object.values(menus)) menu.value = "";
+  /** Show what the menus say, and say it in the address. */
+  function choose() {
     show();
+    const address = new URL(location.href);
+    for (const [name, { menu }] of Object.entries(menus)) {
+      if (menu.value) address.searchParams.set(name, menu.value);
+      else address.searchParams.delete(name);
+    }
+    if (REPEAT.test(address.hash)) address.hash = "";
+    history.replaceState(history.state, "", address);
+  }
+
+  function clear() {
+    set({});
+    choose();
     menus.topic.menu.focus(); // a disabled button would lose the focus
   }
 
@@ -109,18 +123,23 @@
   form.append(reset, random, status);
   index.before(form);
 
+  /** Choose these values; one that a menu has not is none. */
+  function set(values) {
+    for (const [name, { menu }] of Object.entries(menus)) {
+      const known = [...menu.options].some(({ value }) => value === values[name]);
+      menu.value = known ? values[name] : "";
+    }
+  }
+
+  /** Show what the address says. */
   function follow() {
-    const [, asked, , topic] = location.hash.match(`^#(${practice.TO_REPEAT})(-(.+))?$`) ?? [];
-    if (!asked) return;
-    const group = groups.find(({ box }) => box.id === `index-${topic}`);
-    for (const [name, { menu }] of Object.entries(menus))
-      menu.value = { topic: group?.title, rating: "weak" }[name] ?? "";
+    const repeat = location.hash.match(REPEAT);
+    set(repeat ? { topic: repeat[2], rating: "weak" } : Object.fromEntries(new URLSearchParams(location.search)));
     show();
-    form.scrollIntoView();
+    if (repeat) form.scrollIntoView();
   }
 
   watch(show);
-  show();
-  addEventListener("hashchange", follow);
+  addEventListener("popstate", follow);
   follow();
 })();

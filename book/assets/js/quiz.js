@@ -14,10 +14,13 @@
 
   // ---- Practice
 
-  const filters = h("div", { class: "quiz-panel quiz-filters" });
+  const menus = h("div", { class: "quiz-menus" });
+  const isPhone = matchMedia("(max-width: 520px)").matches; // there the menus are folded: the first item comes sooner
+  const fold = h("details", { class: "quiz-fold-menus", open: !isPhone }, h("summary", {}, "Choose items"), menus);
+  const filters = h("div", { class: "quiz-panel quiz-filters" }, fold);
   const select = (name, label, options) => {
     const made = dom.menu({ id: `quiz-${name}`, change: practise }, options);
-    filters.append(h("p", {}, h("label", { for: made.id }, label), made));
+    menus.append(h("p", {}, h("label", { for: made.id }, label), made));
     return made;
   };
   const topic = select("topic", "Topic", [["", "All topics"], ...topics]);
@@ -113,6 +116,12 @@
   });
   const counts = h("p", { class: "quiz-counts" });
   const wrong = h("ul", { class: "quiz-wrong" });
+  const repeat = h(
+    "section",
+    { class: "quiz-repeat", "aria-label": "Items to repeat" },
+    h("h2", {}, "Items to repeat"),
+    wrong,
+  );
   const last = h("section", { class: "quiz-last", "aria-label": "Your last exam" });
   const keeps = store.available
     ? "Your progress stays in this browser and is sent to nobody. "
@@ -121,7 +130,7 @@
     "div",
     { class: "quiz-panel" },
     counts,
-    wrong,
+    repeat,
     h(
       "p",
       {},
@@ -140,7 +149,12 @@
     counts.textContent =
       `You have tried ${past.length} of ${items.length} items. ` +
       `At the last try of each: ${past.length - again.length} right, ${again.length} not right.`;
-    wrong.replaceChildren(...again.map(({ element, id }) => h("li", {}, linked(element, id))));
+    repeat.hidden = !again.length;
+    wrong.replaceChildren(
+      ...again.map(({ element, id }) =>
+        h("li", {}, linked(element, id), dom.copied(dom.one(".quiz-link", element), "p", "quiz-link")),
+      ),
+    );
     last.replaceChildren(...exam.last());
     last.hidden = !last.firstChild;
   }

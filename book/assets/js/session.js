@@ -154,6 +154,7 @@ const session = (() => {
    * @property {string} choice words of the fold with all that narrows the draw
    * @property {string} submit words of the button
    * @property {string} [order] in which order they come
+   * @property {(fit: any[], number: number) => string} [length] how long so many of those that fit take
    * @property {() => {element: HTMLElement, read: () => any}} [extra] a further field; read gives {value}, or {problem, field}
    * @property {(drawn: any[], pool: string, extra: any) => void} begin
    * @property {() => null | {label: string, words: string, resume: () => void, discard: () => void}} unfinished
@@ -188,6 +189,8 @@ const session = (() => {
       const pool = dom.menu({ name: `${prefix}pool` }, options, chosen.pool);
       const most = pieces.length;
       const number = h("input", { type: "number", name: `${prefix}number`, min: 1, max: most, value: chosen.number });
+      const length = h("span", { class: "mock-length", id: `${prefix}mock-length` });
+      if (given.length) number.setAttribute("aria-describedby", length.id);
       const status = h("p", { role: "status", class: "mock-told" });
       const extra = given.extra?.();
 
@@ -204,8 +207,12 @@ const session = (() => {
             pools[chosen.pool][1](entries.get(piece.name), piece),
         );
       };
+      const isNumber = (wanted) => Number.isInteger(wanted) && wanted >= 1 && wanted <= most;
       recount = () => {
-        status.textContent = `${plural(fitting().length, noun)} to draw from.`;
+        const fit = fitting();
+        const wanted = Number(number.value);
+        length.textContent = fit.length && isNumber(wanted) ? (given.length?.(fit, wanted) ?? "") : "";
+        status.textContent = `${plural(fit.length, noun)} to draw from.`;
       };
       const refuse = (field, words) => {
         status.textContent = words;
@@ -216,7 +223,7 @@ const session = (() => {
         event.preventDefault();
         const fit = fitting();
         const wanted = Number(number.value);
-        const bad = !Number.isInteger(wanted) || wanted < 1 || wanted > most;
+        const bad = !isNumber(wanted);
         const further = extra?.read() ?? {};
         number.setAttribute("aria-invalid", String(bad));
         if (bad) refuse(number, `Type how many ${noun}s you want: a whole number from 1 to ${most}.`);
@@ -243,6 +250,7 @@ const session = (() => {
           "div",
           { class: "mock-draw" },
           h("label", {}, `Number of ${noun}s `, number),
+          given.length ? length : null,
           h("label", {}, "Draw from ", pool),
           h("button", { type: "submit", class: "mock-button mock-main" }, given.submit),
         ),
