@@ -52,19 +52,25 @@ EMPTY_ALIKE = """(seen) => {
 }"""
 FILL_AGAIN = "() => { for (const [text, data] of window.emptied) text.data = data; }"
 RUN = "([within, options]) => axe.run(within ?? document, options).then((results) => results.violations)"
-CONTRAST = "color-contrast"
+CONTRAST, LINKS = "color-contrast", "link-in-text-block"
 
 
 def axe_faults(
-    page: object, within: str | None = None, *, contrast_only: bool = False, seen: dict[str, int] | None = None
+    page: object,
+    within: str | None = None,
+    *,
+    contrast_only: bool = False,
+    links: bool = True,
+    seen: dict[str, int] | None = None,
 ) -> list[str]:
     """Run axe-core with all its rules on a page, or on a part of it; the text is thinned out where it is looked at.
 
     Args:
         page: the page.
         within: a selector; None means the whole page.
-        contrast_only: leave out the other rules, which give the same in every theme; so does the one on links in a
-            text, whose colours are the same on all pages, wherever it has run once in this theme.
+        contrast_only: leave out the other rules, which give the same in every theme.
+        links: run the rule on links in a text too, which takes as long as the others together; their colours are the
+            same on all pages, so a page or two in each theme will do.
         seen: how often each pair of colours has been looked at in this theme, on earlier pages too; it is brought up to
             date.
     """
@@ -77,7 +83,8 @@ def axe_faults(
         return page.evaluate(RUN, [within, quick | options])
 
     page.evaluate(THIN_OUT)
-    found = [] if contrast_only else broken(rules={CONTRAST: {"enabled": False}})
+    without = [CONTRAST] if links else [CONTRAST, LINKS]
+    found = [] if contrast_only else broken(rules={rule: {"enabled": False} for rule in without})
     seen = {} if seen is None else seen
     now, left = page.evaluate(EMPTY_ALIKE, seen)
     seen.update(now)

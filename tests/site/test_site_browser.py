@@ -4,7 +4,7 @@ A page is opened twice, since opening one costs most: light and narrow from a se
 those that show the source of a module, which differ only in their code, once, by turns in the one way and the other.
 What surrounds the text is the same on all pages, so one page shows it narrow in the dark, and wide in the light. In
 the dark, and of those that show the source of a module, each page is looked at for its contrast, and one of each folder
-by all of axe's rules.
+by all of axe's rules; that on links in a text, whose colours are the same everywhere, is for one of each folder too.
 """
 
 import json
@@ -132,7 +132,7 @@ def visits(
             tab.evaluate(UNFOLD)
             shown = {key: max(folded[key], value) for key, value in measure(tab).items()}  # a fault of either counts
             again = name in sources or (theme == "dark" and name not in first_of_folder)
-            faults = axe_faults(tab, contrast_only=again, seen=seen)
+            faults = axe_faults(tab, contrast_only=again, links=name in first_of_folder, seen=seen)
             made[theme, name] = Visit(*heard, {width: shown}, {width: faults}, seconds, screens, shift)
         tab.close()
     return made

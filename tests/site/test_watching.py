@@ -58,6 +58,12 @@ def test_every_other_rule_is_asked_unless_contrast_alone_is_wanted(shown):
     assert axe_faults(shown(PLAIN + picture), contrast_only=True) == []
 
 
+def test_links_that_hardly_differ_from_their_text_are_found_where_links_are_asked_for(shown):
+    line = '<p>A readable sentence with <a href="#" style="color: #333; text-decoration: none">a link</a> in it.</p>'
+    assert kinds(axe_faults(shown(line))) == ["link-in-text-block"]
+    assert axe_faults(shown(line), links=False) == []
+
+
 def test_words_that_were_emptied_come_back(shown):
     tab = shown(PLAIN * 40)
     axe_faults(tab)
