@@ -14,8 +14,8 @@ THIN_OUT = """() => {
     else e.replaceChildren();
   }
 }"""
-# Empties every text after the third of the page, and the twelfth of all pages, that is shown in the same colours, size
-# and weight: its contrast is the same.
+# Empties every text after the third of the page, and the twelfth of all pages, that is shown in the same colours: its
+# contrast is the same. Large text, from 24 px on or 18.66 in bold, is a kind of its own (WCAG 2.2, criterion 1.4.3).
 EMPTY_ALIKE = """(seen) => {
   const here = {}, behind = new Map();
   const ground = (e) => { // what is seen behind a text, and how faded the text is
@@ -37,7 +37,8 @@ EMPTY_ALIKE = """(seen) => {
     const e = text.parentElement;
     if (!text.data.trim() || !e.checkVisibility({ visibilityProperty: true })) continue;
     const { color, fontSize, fontWeight } = getComputedStyle(e);
-    const kind = [color, fontSize, fontWeight, ...ground(e)].join();
+    const large = parseFloat(fontSize) >= (fontWeight >= 700 ? 18.66 : 24);
+    const kind = [color, large, ...ground(e)].join();
     here[kind] = (here[kind] ?? 0) + 1;
     if (here[kind] > 3 || seen[kind] >= 12) {
       alike.push([text, text.data]);
