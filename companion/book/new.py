@@ -146,7 +146,7 @@ def explorer(new: Writer) -> None:
     new.write(folder / f"{new.python}.py", new.text("explorer.py"))
     new.write(folder / f"{new.python}.js", new.text("explorer.js"))
     new.write(new.tests / f"test_{new.python}_in_browser.py", new.text("explorer_test.py"))
-    new.cells(new.page("index"), new.text("explorer_cell.md"), "from companion import explorers")
+    new.append(new.page("index"), new.text("explorer_cell.md"))
 
 
 def exercise(new: Writer) -> None:

@@ -34,6 +34,21 @@ def explorer(place, name):
     return made(place)[name]
 
 
+def test_a_cell_that_shows_an_explorer_can_be_copied():
+    """The import of ``explorers`` stands in this cell or in one above it that the page shows."""
+    tried, lost = 0, []
+    for path in sorted((SHARED.parents[1] / "book").glob("*/*.ipynb")):
+        cells = [cell for cell in json.loads(path.read_text("utf8"))["cells"] if cell["cell_type"] == "code"]
+        tagged = [({*cell["metadata"].get("tags", [])}, "".join(cell["source"])) for cell in cells]
+        shown = [source for tags, source in tagged if not tags & {"remove-cell", "remove-input", "live-lab"}]
+        uses = [place for place, source in enumerate(shown) if re.search(r"^explorers\.[A-Z]", source, re.MULTILINE)]
+        tried += len(uses)
+        if uses and not any("from companion import explorers\n" in source for source in shown[: uses[0] + 1]):
+            lost.append(path.name)
+    assert tried > 20
+    assert lost == []
+
+
 def test_every_explorer_of_the_package_is_tried_here():
     assert {name for module in MODULES.values() for name in module.CHECKS} == set(explorers())
 
