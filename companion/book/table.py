@@ -30,8 +30,8 @@ class Table:
         gone = [f"{column!r} of {name!r}" for name, row in rows.items() for column in head if row[column] is None]
         if gone:
             raise ValueError(
-                f"each entry of a table is a value: got None for {', '.join(gone)}. Pass what it stands for, as an empty "
-                "text."
+                f"each entry of a table is a value: got None for {', '.join(gone)}. Pass what it stands for, or "
+                "an empty text."
             )
         self.lines = [["", *head], *([name, *map(str, row.values())] for name, row in rows.items())]
 
