@@ -219,6 +219,7 @@ class Term:
         label: of the section that is its home; None where the questions and exercises are.
         questions: the names of questions, which are their labels.
         exercises: the labels of coding exercises.
+        see: the names of other terms that belong to it.
     """
 
     name: str
@@ -226,6 +227,7 @@ class Term:
     label: str | None = None
     questions: tuple[str, ...] = ()
     exercises: tuple[str, ...] = ()
+    see: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,10 @@ FORMULA = _object("a formula", {"id": _name()} | dict.fromkeys(("group", "name",
 TERM = _object(
     "a term",
     {"name": _TEXT, "aliases": _list(_TEXT, 1)},
-    {"label": _TEXT, "questions": _list(_name("q-"), 1), "exercises": _list(_name("exr-"), 1)},
+    {
+        **{"label": _TEXT, "questions": _list(_name("q-"), 1), "exercises": _list(_name("exr-"), 1)},
+        "see": _list(_TEXT, 1),
+    },
 )
 SHEET_GROUP = _object("a group of the sheet", {"title": _TEXT, "questions": _list(_name("q-"), 1)})
 _FORMATS = FormatChecker(formats=())

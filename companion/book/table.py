@@ -16,7 +16,7 @@ class Table:
         rows: the entries of each row by the names of the columns, the same in each.
 
     Raises:
-        ValueError: there is no row, or two rows have other columns.
+        ValueError: there is no row, two rows have other columns, or an entry is ``None``.
     """
 
     def __init__(self, rows: Mapping[str, Mapping[str, object]]) -> None:
@@ -27,6 +27,12 @@ class Table:
                 "nothing."
             )
         (head,) = heads
+        gone = [f"{column!r} of {name!r}" for name, row in rows.items() for column in head if row[column] is None]
+        if gone:
+            raise ValueError(
+                f"each entry of a table is a value: got None for {', '.join(gone)}. Pass what it stands for, or "
+                "an empty text."
+            )
         self.lines = [["", *head], *([name, *map(str, row.values())] for name, row in rows.items())]
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from companion.checks import check_sizes
 from companion.config import ModelConfig
 from companion.cost.memory import adam_bytes, model_cache_bytes, number_bytes, weight_bytes
-from companion.cost.parameters import Kind, Parameters, feed_forward_parameters, model_parameters
+from companion.cost.parameters import Kind, Parameters, feed_forward_parameters, model_parameters, norm_parameters
 from companion.cost.published import BERT_BASE, GPT2_SMALL, LLAMA_7B
 
 
@@ -79,6 +79,8 @@ class Released:
         experts: its routed networks, if it has any.
         latent: the sizes of its latent attention, if it has that.
         pooler: whether a square map follows the last layer, as in BERT; it counts as output.
+        parallel: whether attention and feed-forward network read one LayerNorm, which has an offset though nothing else
+            has one, as in Falcon 7B.
 
     Raises:
         ValueError: the model has two stacks, or more dense layers than layers.
@@ -89,6 +91,7 @@ class Released:
     experts: Experts | None = None
     latent: Latent | None = None
     pooler: bool = False
+    parallel: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in ("decoder-only", "encoder-only"):
@@ -133,6 +136,14 @@ RELEASED = {
     "GPT-2": Released(config=GPT2_SMALL),  # Radford et al. (2019), Table 2
     "GPT-2 XL": Released(config=replace(GPT2_SMALL, d_model=1600, n_layers=48, n_heads=25, d_ff=6400)),
     "BERT base": Released(config=BERT_BASE, kind="encoder-only", pooler=True),  # Devlin et al. (2018), section 3
+    "Falcon 7B": Released(  # Almazrouei et al. (2023)
+        config=replace(
+            LLAMA_7B,
+            **{"vocab": 65_024, "d_model": 4544, "n_heads": 71, "n_kv_heads": 1, "d_ff": 18_176, "max_len": 2048},
+            **{"activation": "gelu", "norm": "layer", "tied": True},
+        ),
+        parallel=True,
+    ),
     "Llama 2 7B": Released(config=_LLAMA_2_7B),  # Touvron et al. (2023b), section 2.2: the sizes of LLaMA
     "Llama 2 70B": Released(config=_LLAMA_70B),
     "Llama 3 8B": Released(config=_LLAMA_3_8B),  # Dubey et al. (2024), Table 3
@@ -180,6 +191,8 @@ def released_parameters(model: Released, *, active: bool = False) -> Parameters:
         layer = queries + keys + config.n_heads * latent.d_k * d
         norms = parts.norms + config.n_layers * (latent.d_query + latent.d_c)
         parts = replace(parts, attention=config.n_layers * layer, norms=norms)
+    if model.parallel:
+        parts = replace(parts, norms=(config.n_layers + 1) * norm_parameters(d))
     return replace(parts, output=parts.output + model.pooler * d * (d + 1))
 
 

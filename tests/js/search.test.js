@@ -61,6 +61,10 @@ const data = {
     [1, 0, "any", "Right once: pass@k", [], "One of k samples passes.", ""],
     [2, 1, "term-see", "merge, shard", [], "See zero.", ""],
     [1, 0, "merge", "Models that merge", [], "Two sets of weights give one.", ""],
+    [2, 1, "term-router", "router of tokens, gatekeeper", [], `${LONG}It chooses.`, ""],
+    [1, 0, "keeper", "Gatekeeper", [], "", ""],
+    [1, 0, "guard", "A gatekeeper of a gatekeeper", [], "The gatekeeper is a gatekeeper.", ""],
+    [1, 0, "work", "How scores work", [], "Softmax: the softmax of a softmax.", ""],
     [6, 4, "id7", "Masks Are All a Decoder Needs", [0], "Newman, Press, de Jong, 2017", ""],
     [6, 4, "id8", "Attend to Less: Sparse Rows of a Mask", [], "Press, Newman, et al., 2021a", ""],
   ]),
@@ -204,6 +208,34 @@ test("little words alone are looked for, and with others left out", () => {
   assert.deepEqual(anchors("what is softmax"), anchors("softmax"));
   assert.deepEqual(engine.search("").results, []);
   assert.deepEqual(engine.search("   ?").results, []);
+});
+
+test("places may be limited to kinds, and are all there for who asks for all", () => {
+  const { count, counts, results } = engine.search("mask");
+  assert.equal(results.length, count);
+  assert.equal(
+    Object.values(counts).reduce((sum, number) => sum + number, 0),
+    count,
+  );
+  const terms = engine.search("mask", { kinds: ["term", "exercise"] });
+  assert.deepEqual(
+    terms.results.map(({ title }) => title),
+    results.filter(({ kind }) => ["term", "exercise"].includes(kind)).map(({ title }) => title),
+  );
+  assert.equal(terms.count, terms.results.length);
+  assert.deepEqual(terms.counts, counts, "which tell of all kinds");
+  assert.deepEqual(engine.search("mask", { most: 2 }).results.length, 2);
+  assert.equal(engine.search("mask", { most: 2 }).count, count);
+});
+
+test("a name is met whatever its hyphens, one of several names of a term, and among words that say little", () => {
+  assert.equal(anchors("look ahead mask")[0], "causal");
+  assert.ok(anchors("gatekeeper").indexOf("term-router") < anchors("gatekeeper").indexOf("guard"), "a second name");
+  const scores = engine.search("how does the softmax work?").results.map(({ score }) => score);
+  assert.equal(anchors("how does the softmax work?")[0], "term-softmax");
+  assert.ok(scores[0] > 1.7 * scores[1], "by far");
+  assert.equal(anchors("everything about RoPE")[0], "turn");
+  assert.equal(anchors("all on softmax")[0], "term-softmax");
 });
 
 test("words are marked in the text", () => {

@@ -28,6 +28,7 @@ def test_a_model_has_the_parameters_that_its_weights_have():
         "GPT-2": 124_439_808,
         "GPT-2 XL": 1_557_611_200,
         "BERT base": 109_482_240,
+        "Falcon 7B": 6_921_720_704,
         "Llama 2 7B": 6_738_415_616,
         "Llama 2 70B": 68_976_648_192,
         "Llama 3 8B": 8_030_261_248,
@@ -73,6 +74,12 @@ def test_bert_has_a_pooler_and_no_logits():
     assert released_token_flops(model) == 2 * (12 * 12 * d * d + d * d)
 
 
+def test_two_sub_layers_side_by_side_read_one_norm_with_an_offset():
+    model = Released(config=replace(SMALL, bias=False), parallel=True)
+    assert released_parameters(model).norms == (3 + 1) * 2 * 24
+    assert released_parameters(replace(model, parallel=False)).norms == 2 * 3 * 24
+
+
 def test_experts_are_stored_all_and_used_few():
     model = Released(config=SMALL, experts=replace(EXPERTS, shared=1, dense_layers=1))
     dense, one, router = 2 * 24 * 40 + 40 + 24, 2 * 24 * 7 + 7 + 24, 25 * 5
@@ -85,6 +92,7 @@ def test_a_token_in_the_cache_takes_its_bytes():
     assert held == {
         "GPT-2": 36_864,
         "GPT-2 XL": 307_200,
+        "Falcon 7B": 2**13,
         "Llama 2 7B": 2**19,
         "Llama 2 70B": 327_680,
         "Llama 3 8B": 2**17,

@@ -195,6 +195,14 @@ def test_previews_come_from_a_folder_too(page: object, site: Path) -> None:
     page.locator(f"{BOX} mjx-container").wait_for(state="visible")
 
 
+def test_no_preview_shows_an_index_or_a_power_in_brackets(site: Path) -> None:
+    """A name of code may have one: ``claim_(x)`` stands nowhere, and no formula does."""
+    raw = re.compile(r"[^\s\"]*[_^]\([^\s\"]*")
+    found = {path.stem: raw.findall(path.read_text("utf8")) for path in (site / "_static" / "previews").rglob("*.js")}
+    assert {name: hits for name, hits in found.items() if hits} == {}
+    assert sum("<sub>" in path.read_text("utf8") for path in (site / "_static" / "previews").rglob("*.js")) > 50
+
+
 def test_every_link_to_an_equation_or_a_term_has_a_preview(site: Path) -> None:
     lacking = []
     for path in sorted(site.glob("book/*/*.html")):

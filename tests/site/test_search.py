@@ -128,7 +128,7 @@ def find(page: object, server: str):
 def test_each_query_finds_its_place(page: object, server: str, find: object) -> None:
     find("softmax")
     queries = {query: wanted for group in QUERIES.values() for query, wanted in group.items()}
-    assert len(queries) == 91
+    assert len(queries) == 119
     found = page.evaluate(
         """(queries) => {
           const engine = searchEngine.make(bookSearchData, MiniSearch);
@@ -251,6 +251,55 @@ def test_it_says_how_many_places_there_are(page: object, find: object) -> None:
     few = find("hadamard")
     assert 1 < len(few) < 30
     assert page.text_content(".find-said") == f"{len(few)} places"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("place", ["dialog", "page"])
+def test_all_places_are_shown_by_the_keyboard_alone(page: object, server: str, place: str) -> None:
+    page.goto(f"{server}/{PAGE if place == 'dialog' else 'search.html'}")
+    if place == "dialog":
+        open_search(page)
+    page.keyboard.type("RoPE")
+    page.wait_for_selector(".find-more:not([hidden])")
+    count = int(re.fullmatch(r"Show all (\d+) places", page.text_content(".find-more"))[1])
+    assert page.locator(".find-option").count() == 30 < count
+    tab_to(page, ".find-more")
+    page.keyboard.press("Enter")
+    page.wait_for_function("count => document.querySelectorAll('.find-option').length === count", arg=count)
+    assert page.text_content(".find-said") == f"{count} places"
+    assert page.locator(".find-more").is_hidden()
+    assert page.evaluate("document.activeElement.matches('.find-input')")
+    assert page.get_attribute(".find-input", "aria-activedescendant") == "find-30", "the first of the others"
+    assert page.locator("#find-30").get_attribute("aria-selected") == "true"
+    page.keyboard.type(" base")
+    page.wait_for_function("() => document.querySelectorAll('.find-option').length <= 30")
+
+
+@pytest.mark.browser
+def test_places_of_one_kind_are_shown_alone(page: object, find: object) -> None:
+    find("RoPE")
+    total = int(re.search(r"of (\d+) places", page.text_content(".find-said"))[1])
+    chips = page.locator(".find-kinds button:visible")
+    numbers = [int(words.split()[-1]) for words in chips.all_text_contents()]
+    assert numbers[0] == total == sum(numbers[1:])
+    for name, kind in (("Questions", "Question"), ("Exercises", "Exercise"), ("Terms", "Term"), ("References", "Reference")):
+        chip = page.locator(f".find-kinds button[data-name={name}]")
+        chip.click()
+        assert chip.get_attribute("aria-pressed") == "true"
+        page.wait_for_function(
+            "kind => [...document.querySelectorAll('.find-kind')].every((one) => one.textContent === kind)", arg=kind
+        )
+        number = int(chip.text_content().split()[-1])
+        assert page.text_content(".find-said") == ("1 place" if number == 1 else f"{number} places")
+        assert page.locator(".find-option").count() == number
+    page.fill(".find-input", "hadamard")
+    page.wait_for_function("() => document.querySelector('.find-said').textContent.startsWith('No place of this kind')")
+    assert page.locator(".find-kinds button:visible").first.text_content() != "All 0"
+    page.locator(".find-kinds button[data-name=All]").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".find-option")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.matches('.find-input')"), "and the arrows go on in the list"
 
 
 @pytest.mark.browser

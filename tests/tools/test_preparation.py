@@ -61,7 +61,7 @@ MINUTES = 15  # to read its 3,000 words
 TERMS = """
 - {name: KV cache, aliases: [past_key_values, why no query cache], label: sec-cache, questions: [q-cache]}
 - {name: Gate, aliases: [valve], questions: [q-gate, q-cache], exercises: [exr-one]}
-- {name: 4-bit cache, aliases: [int4], label: sec-cache}
+- {name: 4-bit cache, aliases: [INT4], label: sec-cache, see: [KV cache]}
 """
 FORTY = "- {title: First, questions: [q-gate]}\n- {title: Second, questions: [q-cache]}\n"
 DRILL = {"name": "one", "title": "Write one", "topic": "attention", "tier": 1, "kind": "write", "minutes": 25}
@@ -93,9 +93,11 @@ def test_counts_and_times_are_made_from_the_files_and_from_the_links(built):
 
 
 def test_terms_stand_by_letter_and_each_links_to_all_its_places(built):
-    assert re.findall(r'<a class="reference internal" href="#(terms-\w)">', built) == ["terms-0", "terms-g", "terms-k"]
+    assert re.findall(r'<a class="reference internal" href="#(terms-\w)">', built) == [
+        *("terms-0", "terms-g", "terms-i", "terms-k")
+    ]
     assert re.findall(r'id="(terms?-[\w-]+)"', built) == [
-        *("terms-0", "term-4-bit-cache", "terms-g", "term-gate", "terms-k", "term-kv-cache")
+        *("terms-0", "term-4-bit-cache", "terms-g", "term-gate", "terms-i", "terms-k", "term-kv-cache")
     ]
     gate = built.partition('id="term-gate"')[2].partition("</li>")[0]
     assert plain(gate).startswith("> Gate valve Asked Why a gate? What is")
@@ -104,6 +106,16 @@ def test_terms_stand_by_letter_and_each_links_to_all_its_places(built):
         "one/index.html#q-cache",
         "one/index.html#exr-one",
     ]
+
+
+def test_an_abbreviation_leads_to_its_term_and_terms_of_one_subject_to_each_other(built):
+    see = built.partition('<li class="term-see"')[2].partition("</li>")[0]
+    assert plain(f"<li{see}").startswith("INT4 : see 4-bit cache")
+    assert re.findall(r'href="([^"]+)"', see) == ["#term-4-bit-cache"]
+    assert built.count("term-see") == 1, "what is written small, or with blanks, is found under its term alone"
+    for name, other in (("4-bit-cache", "KV cache"), ("kv-cache", "4-bit cache")):
+        entry = built.partition(f'id="term-{name}"')[2].partition("</li>")[0]
+        assert plain(entry).endswith(f"See also {other}")
 
 
 def test_the_sheet_numbers_its_questions_through_and_holds_the_short_answers_alone(built):

@@ -17,7 +17,7 @@ PAGES = {
     ),
     "book/one/two.md": (
         "(sec-two)=\n# Two\n\n```{math}\n:label: eq-there\nc = d\n```\n\n(claim-rule)=\n## A rule & its price\n\n"
-        "It costs $x < 1$.\n\n## Sources\n\n```{bibliography}\n```\n"
+        "It costs $x < 1$ and $a_{i+1} e^{-s_j} x_0^2$, in `d_k` and `a_(b)`.\n\n## Sources\n\n```{bibliography}\n```\n"
     ),
     "book/glossary.md": (
         "# Glossary\n\n```{glossary}\nSoftmax\nsoft maximum\n  Makes scores *positive* with sum 1.\n```\n"
@@ -52,7 +52,10 @@ def test_each_link_to_a_place_has_its_words_under_the_address_that_the_page_has(
     assert found["../glossary.html#term-Softmax"] == (
         "<strong>Softmax, soft maximum</strong> Makes scores positive with sum 1."
     )
-    assert found["two.html#claim-rule"] == "<strong>A rule &amp; its price</strong> It costs x &lt; 1."
+    assert found["two.html#claim-rule"] == (
+        "<strong>A rule &amp; its price</strong> It costs x &lt; 1 and "
+        "a<sub>i + 1</sub> e<sup>−s<sub>j</sub></sup>x<sub>0</sub>², in d_k and a_(b)."
+    )
 
 
 def test_an_equation_is_shown_as_it_was_set(site: SmallBook) -> None:
@@ -62,6 +65,20 @@ def test_an_equation_is_shown_as_it_was_set(site: SmallBook) -> None:
         assert found[address] in site.html(name)
     assert found["two.html#equation-eq-there"] == written(site, "book/one/page")["two.html#equation-eq-there"]
     assert list(written(site, "book/index")) == ["one/page.html#equation-eq-here"]
+
+
+@pytest.mark.parametrize(
+    ("line", "html"),
+    [
+        ("∑_(j = 1)^n a_j", "∑<sub>j = 1</sub><sup>n</sup> a<sub>j</sub>"),
+        ("e^(−(x_t + 1)/2)y", "e<sup>−(x<sub>t</sub> + 1)/2</sup>y"),
+        ("dx\u2063_0 < 1", "dx<sub>0</sub> &lt; 1"),
+        ("v_(a + b", "v<sub>a + b</sub>"),
+    ],
+)
+def test_indices_and_powers_of_a_formula_are_set_and_names_are_left(line: str, html: str) -> None:
+    assert previews.as_html(f"w_1 \ue000{line}\ue001 w_2") == f"w_1 {html} w_2"
+    assert previews.as_html(f"\ue000{line}") == html, "where a long text ends within a formula"
 
 
 def test_a_page_that_leads_nowhere_has_an_empty_script(site: SmallBook) -> None:

@@ -129,6 +129,11 @@ def test_an_entry_of_the_index_of_terms_is_a_place() -> None:
     assert search.kind_of(entry) == "term"
     assert search.anchor("term", entry) == "term-kv-cache"
     assert search.read("term", entry, search.Words({})) == ("KV cache", "")
+    see = nodes.list_item("", nodes.paragraph("", "past: see KV cache"), classes=["term-see"])
+    page = nodes.document(None, None)
+    page += nodes.bullet_list("", entry, see, classes=["terms"])
+    assert search.places(page) == [("term", entry)], "another name only leads to its term, which has it"
+    assert search.Words({}).of(page) == "KV cache past"
 
 
 def test_a_term_of_the_glossary_stands_in_the_search_once() -> None:

@@ -33,3 +33,10 @@ def test_a_table_on_the_site_names_rows_and_columns():
 def test_rows_of_other_columns_are_refused(rows):
     with pytest.raises(ValueError, match="all rows of a table have the same columns: got "):
         Table(rows)
+
+
+def test_an_entry_that_is_none_is_refused_by_its_column_and_row():
+    rows = {"a": {"x": 0, "y": None}, "b": {"x": None, "y": ""}}
+    with pytest.raises(ValueError, match=r"got None for 'y' of 'a', 'x' of 'b'\. Pass what it stands for"):
+        Table(rows)
+    assert Table({"a": {"x": 0, "y": ""}}).lines == [["", "x", "y"], ["a", "0", ""]], "0 and an empty text are values"

@@ -7,7 +7,7 @@ import pytest
 from companion.book import toc
 from companion.book.drills import read_drills
 from companion.book.questions import read_book
-from companion.book.terms import parse_terms, terms
+from companion.book.terms import is_looked_up, parse_terms, related, terms
 
 ROOT = toc.CHECKOUT
 LABEL = re.compile(r"^\((?P<label>[\w.-]+)\)=\n+(?P<mark>#+) ", re.MULTILINE)
@@ -104,6 +104,9 @@ def term(**changes):
         (term() + term(name="Gate", alias="KV CACHE"), "a name of its own: got kv cache twice"),
         (term(alias=""), "terms.yml, KV cache: aliases is a list of at least 1"),
         (term(question="cache"), "terms.yml, KV cache: questions, number 1 is q- and lower-case words"),
+        (term() + "  see: [Gate]\n", "KV cache: see has the names of other terms: got Gate. Write each as its"),
+        (term() + "  see: [KV cache]\n", "KV cache: see has the names of other terms: got KV cache"),
+        ("- {name: A, aliases: [a b], see: [A]}", "A: a term has a label, questions or exercises"),
         (term() + "  more: x\n", "a term has .*: this one has an unknown more"),
         ("- {name: KV cache, aliases: [cache]}", "KV cache: a term has a label, questions or exercises"),
     ],
@@ -111,3 +114,37 @@ def term(**changes):
 def test_a_term_that_is_not_complete_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
         parse_terms(text)
+
+
+def test_terms_of_one_subject_lead_to_each_other():
+    one, two, three = parse_terms(
+        term(name="A", alias="aa")
+        + "  see: [C]\n"
+        + term(name="B", alias="bb")
+        + "  see: [A]\n"
+        + term(name="C", alias="cc")
+    )
+    assert [[other.name for other in related(this, (one, two, three))] for this in (one, two, three)] == [
+        ["C", "B"],
+        ["A"],
+        ["A"],
+    ]
+    rotary = next(term for term in terms(ROOT) if term.name == "Rotary position embedding")
+    assert {"RoPE base", "RoPE layout"} <= {other.name for other in related(rotary, terms(ROOT))}
+
+
+@pytest.mark.parametrize(
+    ("alias", "name", "has"),
+    [
+        ("RoPE", "Rotary position embedding", True),
+        ("vLLM", "PagedAttention", True),
+        ("GPTQ", "GPTQ and AWQ", False),
+        ("AWQ", "GPTQ and AWQ", True),
+        ("LN", "Layer normalisation", True),
+        ("rotary", "Rotary position embedding", False),
+        ("RoPE in bfloat16", "Sequence packing", False),
+    ],
+)
+def test_an_abbreviation_has_a_place_of_its_own_in_the_index(alias, name, has):
+    (found,) = parse_terms(term(name=name, alias=alias))
+    assert is_looked_up(alias, found) is has

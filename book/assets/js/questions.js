@@ -1,6 +1,6 @@
 // The filter of the index of questions, the reader's ratings in it, and a question at random. Without it the index is a
 // plain list; nothing here needs a server. What is chosen stands in the address, `?topic=scaling&level=hard`, so that a
-// link shows the same; `#to-repeat` shows what was rated 0 or 1, `#to-repeat-TOPIC` that of a topic.
+// link shows the same, and opens at the list; `#to-repeat` shows what was rated 0 or 1, `#to-repeat-TOPIC` that of a topic.
 (() => {
   "use strict";
 
@@ -55,7 +55,7 @@
       return [name, { menu, label: h("label", { for: menu.id }, label) }];
     }),
   );
-  const status = h("p", { class: "question-said", role: "status" });
+  const status = h("p", { class: "question-said", role: "status", tabindex: "-1" });
   const reset = h("button", { type: "button", class: "question-reset", click: clear }, "Show all");
   const random = h("button", { type: "button", class: "question-random", click: pick }, "A question at random");
   let shown = [];
@@ -139,7 +139,20 @@
     if (repeat) form.scrollIntoView();
   }
 
+  /** Show the list of who came by a link to it, and go on from there with the keyboard. */
+  function arrive() {
+    const [opened] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+    if (location.hash || reset.disabled || opened?.type !== "navigate") return; // a browser goes back by itself
+    const isTall = form.offsetHeight > innerHeight / 3;
+    const go = () => (isTall ? status : form).scrollIntoView({ behavior: "instant" });
+    go();
+    status.focus({ preventScroll: true });
+    const there = scrollY;
+    addEventListener("load", () => scrollY === there && go(), { once: true }); // what came late may have moved it
+  }
+
   watch(show);
   addEventListener("popstate", follow);
   follow();
+  arrive();
 })();

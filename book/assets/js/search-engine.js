@@ -21,7 +21,11 @@ const searchEngine = (() => {
   /** Words by which the source of the package, or a paper, is asked for, and that say nothing of it. */
   const SOURCE = new Set(["source", "code"].flatMap((word) => [word, stem(word)]));
   const PAPER = new Set(["paper", "references", "citation", "arxiv", "et", "al"].flatMap((word) => [word, stem(word)]));
-  const WEAK = new Set(["why", "not", "difference", "between", "explain", "work", "need", "many", "much", "no"]);
+  const WEAK = new Set(
+    "why not difference between explain work need many much no all about anything everything something else find show".split(
+      " ",
+    ),
+  );
   /** Ways to write the same word. */
   const SAME = new Map([
     ["√", "root"],
@@ -269,16 +273,18 @@ const searchEngine = (() => {
         .filter((one) => asksPaper || (named(one).length && named(one).length + years.length === about.length))
         .slice(0, 3);
       const meant = asked.length ? [] : all.filter((one) => named(one).length || isTitle(one)).slice(0, 1);
-      return { sought, all, asked, meant };
+      return { sought, all, asked, meant, asksPaper };
     }
 
     /**
      * Find the places that fit a query best.
      * @param {string} query
-     * @returns {{results: any[], count: number, instead: [string, string][], missing: string[]}} places with marked parts; words that
-     *   were read as others; words that stand nowhere
+     * @param {{kinds?: string[], most?: number}} [limits] the kinds of places, none for all of them, and how many of them
+     * @returns {{results: any[], count: number, counts: Record<string, number>, instead: [string, string][], missing: string[]}}
+     *   places with marked parts; how many there are of these kinds, and of each kind; words that were read as others;
+     *   words that stand nowhere
      */
-    function search(query) {
+    function search(query, { kinds = [], most = MOST } = {}) {
       const instead = [];
       const missing = [];
       const words = [];
@@ -302,21 +308,24 @@ const searchEngine = (() => {
       const rank = (from, sought, typed) => {
         if (!sought.length) return [];
         const total = sought.reduce((sum, word) => sum + weight(word), 0);
-        const exactly = (given) => given.flatMap(forms).join();
-        const nearly = (given) => given.flatMap((word) => index(word) ?? []).join(); // without the little words
+        const letters = (word) => forms(word).slice(forms(word).length > 1 ? 1 : 0); // "warm-up" is "warm up", "warmup"
+        const exactly = (given) => given.flatMap(letters).join("");
+        const says = (word) => !isLittle(word) && !(strong && WEAK.has(word.toLowerCase()));
+        const nearly = (given) => given.filter(says).flatMap(letters).join(""); // without the little words
         const [typedExactly, typedNearly] = [exactly(typed), nearly(typed)];
         const found = from.search("x", { ...settings(sought), boostTerm: weight });
         const ranks = found.map(({ id, score, queryTerms, match, terms }) => {
           const place = places[id];
           const covered = [...new Set(queryTerms)].reduce((sum, word) => sum + weight(word), 0) / total;
           const inTitle = sought.filter((word) => match[word]?.some((field) => field === "title" || field === "names"));
-          const called = [place.title, ...place.names.split(", ")].map(tokens);
+          const called = `${place.title}, ${place.names}`.split(", ").map(tokens); // a term may have several names
           const whole = called.some((name) => exactly(name) === typedExactly)
             ? 3
             : typedNearly && called.some((name) => nearly(name) === typedNearly)
               ? 2.8
               : 1 + Math.min(1, inTitle.length / lengths[id]) ** 2; // of title and query
-          return { id, terms, match, covered, score: score * covered ** 2 * whole * KIND[place.kind] * plain(place) };
+          const weighed = score * covered ** 2 * whole * KIND[place.kind] * plain(place);
+          return { id, terms, match, covered, isNamed: whole > 2, score: weighed };
         });
         return ranks.sort((one, other) => other.score - one.score || one.id - other.id);
       };
@@ -339,7 +348,7 @@ const searchEngine = (() => {
       const asksFor = KINDS_ASKED.filter((kind) => strong && words.includes(stem(kind)));
       const isAsked = ({ id }) => asksFor.includes(places[id].kind);
       const first = ranked
-        .filter(({ id }, place) => !asksFor.length || (!place && isOf(words, places[id])))
+        .filter(({ id, isNamed }, place) => !asksFor.length || isNamed || (!place && isOf(words, places[id])))
         .slice(0, 1);
       if (asksFor.length) first.push(...ranked.filter(isAsked));
       const wished = strong ? ranked.filter(({ id }) => wishes.includes(places[id].kind)).slice(0, 2) : [];
@@ -349,11 +358,17 @@ const searchEngine = (() => {
           ...ranked.filter(({ id }) => places[id].kind === "question" && isOf(words, places[id])).slice(0, 1),
         );
       // Papers that are asked for come before all but a place that is called so.
-      const called = first.filter(({ id }) => paper.asked.length && isOf(paper.sought, places[id]));
+      const called = first.filter(
+        ({ id, isNamed }) => paper.asked.length && (isOf(paper.sought, places[id]) || (isNamed && !paper.asksPaper)),
+      );
       const ordered = [
         ...new Set([...called, ...paper.asked, ...first, ...near, ...wished, ...ranked, ...ofSource, ...paper.all]),
       ];
-      const results = ordered.slice(0, MOST).map(({ id, score, terms: matched }) => {
+      /** @type {Record<string, number>} */
+      const counts = {};
+      for (const { id } of ordered) counts[places[id].kind] = (counts[places[id].kind] ?? 0) + 1;
+      const wanted = kinds.length ? ordered.filter(({ id }) => kinds.includes(places[id].kind)) : ordered;
+      const results = wanted.slice(0, most).map(({ id, score, terms: matched }) => {
         const place = places[id];
         const terms = new Set(matched);
         const isHit = (word) => (index(word) ?? []).some((form) => terms.has(form));
@@ -366,7 +381,7 @@ const searchEngine = (() => {
         const also = others.length ? marked(others.join(", "), isHit) : [];
         return { kind, title, address, where, score, heading: marked(title, isHit), names: also, text };
       });
-      return { results, count: ordered.length, instead, missing };
+      return { results, count: wanted.length, counts, instead, missing };
     }
     return Object.freeze({ search, places });
   }

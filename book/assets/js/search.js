@@ -16,6 +16,17 @@ const bookSearch = (() => {
     source: "Source",
     reference: "Reference",
   };
+  /** What one may choose, and the kinds that belong to it. */
+  const GROUPS = {
+    All: [],
+    Sections: ["page", "section"],
+    Questions: ["question"],
+    Exercises: ["exercise"],
+    Terms: ["term"],
+    "Claims and formulas": ["claim", "formula"],
+    Source: ["source"],
+    References: ["reference"],
+  };
   const STARTS = ["what is a token", "softmax", "why divide by sqrt", "RoPE", "KV cache", "exercise mask"];
 
   /** What was asked last in this tab: who comes back from a result asks on. Storage may be refused. */
@@ -113,7 +124,7 @@ const bookSearch = (() => {
         ...{ type: "text", class: "find-input", id: `${id}-input`, name: "q", role: "combobox" },
         ...{ "aria-label": "Search the book", "aria-autocomplete": "list", "aria-expanded": "false" },
         ...{ "aria-controls": list.id, autocomplete: "off", autocapitalize: "off", spellcheck: "false" },
-        ...{ placeholder: "A term, a question, a few words", enterkeyhint: "go", input: show, keydown: press },
+        ...{ placeholder: "A term, a question, a few words", enterkeyhint: "go", input: type, keydown: press },
       })
     );
     const starts = make(
@@ -122,9 +133,20 @@ const bookSearch = (() => {
       "For example: ",
       ...STARTS.map((words) => make("button", { type: "button", click: () => ask(words) }, words)),
     );
+    let group = "All";
+    const chips = Object.keys(GROUPS).map((name) =>
+      make("button", { type: "button", "data-name": name, click: () => limit(name) }),
+    );
+    const kinds = make(
+      "div",
+      { class: "find-kinds", role: "group", "aria-label": "Kinds of places", hidden: true, keydown: leave },
+      ...chips,
+    );
+    const more = make("button", { type: "button", class: "find-more", hidden: true, click: showAll });
     let options = [];
     let active = -1;
     let turn = 0;
+    let isWhole = false;
 
     function choose(number) {
       options[active]?.setAttribute("aria-selected", "false");
@@ -152,7 +174,34 @@ const bookSearch = (() => {
     function ask(words) {
       input.value = words;
       input.focus();
-      show();
+      type();
+    }
+
+    function type() {
+      isWhole = false;
+      return show();
+    }
+
+    /** Show one group of kinds alone. */
+    function limit(name) {
+      group = name;
+      return type();
+    }
+
+    /** From the kinds the arrows lead to the list. */
+    function leave(event) {
+      if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+      event.preventDefault();
+      input.focus();
+    }
+
+    /** Show the places behind the best ones too, and go on with the first of them. */
+    async function showAll() {
+      const best = options.length;
+      isWhole = true;
+      if (!matchMedia("(pointer: coarse)").matches) input.focus(); // the button goes; a phone would show its keys
+      await show();
+      choose(best);
     }
 
     function option(found, number) {
@@ -181,7 +230,8 @@ const bookSearch = (() => {
       starts.hidden = query !== "";
       if (!query) return draw(mine, []);
       try {
-        const found = (await ready()).search(query);
+        const limits = { kinds: GROUPS[group], ...(isWhole && { most: Infinity }) };
+        const found = (await ready()).search(query, limits);
         if (mine === turn) draw(mine, found.results, found);
       } catch (error) {
         said.textContent = "The search cannot be loaded. Load the page again, or use the table of contents.";
@@ -190,7 +240,8 @@ const bookSearch = (() => {
       return undefined;
     }
 
-    function draw(mine, results, { count = 0, instead = [], missing = [] } = {}) {
+    /** @param {number} mine @param {any[]} results @param {any} [found] */
+    function draw(mine, results, { count = 0, counts = {}, instead = [], missing = [] } = {}) {
       drawn = mine;
       options = results.map(option);
       list.replaceChildren(...options);
@@ -199,22 +250,35 @@ const bookSearch = (() => {
       input.setAttribute("aria-expanded", String(options.length > 0));
       active = -1;
       choose(options.length ? 0 : -1);
+      const ofKinds = (names) => names.reduce((sum, name) => sum + (counts[name] ?? 0), 0);
+      const all = ofKinds(Object.keys(counts));
+      for (const chip of chips) {
+        const name = chip.dataset.name ?? "";
+        const own = name === "All" ? all : ofKinds(GROUPS[name]);
+        chip.textContent = `${name} ${own}`;
+        chip.hidden = !own && name !== group;
+        chip.setAttribute("aria-pressed", String(name === group));
+      }
+      kinds.hidden = !all;
+      more.hidden = options.length >= count;
+      more.textContent = `Show all ${count} places`;
       const quoted = (word) => `“${word}”`;
       const notes = [];
-      if (input.value.trim() && !options.length)
+      if (all && !options.length) notes.push(`No place of this kind; ${all} of others`);
+      else if (input.value.trim() && !options.length)
         notes.push("Nothing found. Try fewer or other words, or one of these.");
       else if (options.length < count) notes.push(`the best ${options.length} of ${count} places`);
       else if (options.length) notes.push(count === 1 ? "1 place" : `${count} places`);
       for (const [word, other] of instead) notes.push(`${quoted(other)} instead of ${quoted(word)}`);
       if (missing.length && options.length) notes.unshift(`nowhere: ${missing.map(quoted).join(", ")}`);
       said.textContent = notes.join(" · ");
-      if (input.value.trim() && !options.length) starts.hidden = false;
+      if (input.value.trim() && !all) starts.hidden = false;
       if (waiting) options[0]?.click();
       waiting = false;
     }
 
     list.hidden = true;
-    return { input, ask, parts: [said, starts, list], show };
+    return { input, ask, parts: [said, kinds, starts, list, more], show };
   }
 
   let dialog;

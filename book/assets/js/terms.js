@@ -11,18 +11,19 @@
     head: /** @type {HTMLElement} */ (list.previousElementSibling),
     entries: dom.all(":scope > li", list).map((entry) => ({
       entry,
+      isSee: entry.classList.contains("term-see"), // leads to the entry that has the name too
       names: [".term-name", ".term-other"].map((name) => entry.querySelector(name)?.textContent ?? "").join(", "),
     })),
   }));
-  const total = groups.reduce((sum, { entries }) => sum + entries.length, 0);
+  const total = groups.reduce((sum, { entries }) => sum + entries.filter(({ isSee }) => !isSee).length, 0);
 
   function show() {
     const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
     let found = 0;
     for (const { list, head, entries } of groups) {
       let here = 0;
-      for (const { entry, names } of entries) {
-        entry.hidden = !words.every((word) => names.toLowerCase().includes(word));
+      for (const { entry, isSee, names } of entries) {
+        entry.hidden = isSee ? words.length > 0 : !words.every((word) => names.toLowerCase().includes(word));
         if (!entry.hidden) here += 1;
       }
       found += here;

@@ -1,12 +1,14 @@
 """What the links of a page lead to, in a few words: shown beside a link on hover, focus and tap (``js/previews.js``).
 
-Terms, questions, exercises and claims are read as the search reads them, equations as they were set. A citation needs
-nothing: its link has the entry as its title. A page's previews are a script of its own, ``_static/previews/PAGE.js``,
-which is loaded when the first of them is wanted.
+Terms, questions, exercises and claims are read as the search reads them, with the indices and powers of their formulas
+below and above the line; equations are shown as they were set. A citation needs nothing: its link has the entry as its
+title. A page's previews are a script of its own, ``_static/previews/PAGE.js``, which is loaded when one is first
+wanted.
 """
 
 import json
 import posixpath
+import re
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -19,6 +21,34 @@ from companion.book.site import mathjax, search
 FOLDER = "_static/previews"
 KINDS = ("term", "question", "exercise", "claim")
 _EQUATION = "equation-"
+_OPEN, _CLOSE = "\ue000\ue001"  # around a formula, where an underscore is no part of a name
+
+
+class Marked(search.Words):
+    """Reads the text of nodes with a sign before and behind each formula."""
+
+    def _formula(self, node: nodes.math | nodes.math_block) -> str:
+        return f"{_OPEN}{super()._formula(node)}{_CLOSE}"
+
+
+def as_html(text: str) -> str:
+    """Write marked text as HTML: of its formulas, ``x_(i + 1)`` and ``e^x``, the indices and powers are set."""
+    return re.sub(f"{_OPEN}(.*?)(?:{_CLOSE}|$)", lambda found: _set(found[1]), escape(text))
+
+
+def _set(line: str) -> str:
+    found = re.search(r"([_^])(?:\(|([^\W_⁰¹²³⁴-⁹ⁿᵀ]+))", line)
+    if not found:
+        return line.replace("\u2063", "")
+    start, end, inner = found.start(), found.end(), found[2]
+    if inner is None:
+        depth = 1
+        while depth and end < len(line):
+            depth += {"(": 1, ")": -1}.get(line[end], 0)
+            end += 1
+        inner = line[found.end() : end - (not depth)]
+    tag = "sub" if found[1] == "_" else "sup"
+    return f"{_set(line[:start])}<{tag}>{_set(inner)}</{tag}>{_set(line[end:])}"
 
 
 def target(docname: str, address: str) -> tuple[str, str]:
@@ -36,7 +66,7 @@ class Previews:
     def __init__(self) -> None:
         self.links: dict[str, list[str]] = {}
         self.equations: dict[tuple[str, str], nodes.math_block] = {}
-        self.words: search.Words | None = None
+        self.words: Marked | None = None
         self.places: dict[tuple[str, str], tuple[str, str]] = {}
 
     def collect(self, app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -47,7 +77,7 @@ class Previews:
         self.links[docname] = sorted({link.get("refuri") or f"#{link.get('refid', '')}" for link in found})
         for block in doctree.findall(nodes.math_block):
             self.equations |= {(docname, name): block for name in block.get("ids", ()) if name.startswith(_EQUATION)}
-        self.words = self.words or search.Words(mathjax.formulas_of(app))
+        self.words = self.words or Marked(mathjax.formulas_of(app))
         for kind, node in search.places(doctree):
             if kind in KINDS and not search.in_index(node):
                 title, text = search.read(kind, node, self.words)
@@ -77,7 +107,7 @@ class Previews:
             return formulas[mathjax.formula(self.equations[place])]
         if place in self.places:
             title, text = self.places[place]
-            return f"<strong>{escape(title)}</strong> {escape(text)}"
+            return f"<strong>{as_html(title)}</strong> {as_html(text)}"
         return ""
 
 

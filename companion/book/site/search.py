@@ -31,8 +31,8 @@ _OWN_PLACE = {"claim-": "claim", "exr-": "exercise"}
 # What stands elsewhere in the book, or is no text: lists of links, outputs of cells, and what only scripts read.
 _LEFT_OUT = {
     "cell_output", "toctree-wrapper", "chapter-pages", "claims-table", "ledger-entry", "ledger-counts", "term-more",
-    "question-index", "question-entry", "quiz-topic", "quiz-item", "mock-lists", "coding-lists", "study-plan",
-    "progress-table", "question-evidence", "formula-link", "headerlink", "exercise-about",
+    "term-see", "question-index", "question-entry", "quiz-topic", "quiz-item", "mock-lists", "coding-lists",
+    "study-plan", "progress-table", "question-evidence", "formula-link", "headerlink", "exercise-about",
 }  # fmt: skip
 _SKIPPED = (
     nodes.raw, nodes.comment, nodes.image, nodes.system_message, nodes.substitution_definition, addnodes.index,

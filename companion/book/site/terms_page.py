@@ -1,6 +1,7 @@
 """The index of terms: ``{term-list}`` shows those of ``terms.yml`` from A to Z, ``{term-count}`` counts them.
 
 Every term has the label ``term-`` and its words. A section, a question or an exercise that no page has is warned of.
+An abbreviation stands at its own letter and leads to its term: who looks for RoPE need not know what it stands for.
 """
 
 import re
@@ -16,7 +17,7 @@ from companion.book.model import Question, Term
 from companion.book.site.html import LABEL, link, target, without_links
 from companion.book.site.letters import bar, heading, letter, order
 from companion.book.site.questions_index import gather
-from companion.book.terms import TERMS, terms
+from companion.book.terms import TERMS, is_looked_up, related, terms
 
 
 def label_of(term: Term) -> str:
@@ -31,17 +32,21 @@ class TermList(SphinxDirective):
         """Return a box."""
         self.env.note_dependency(str(Path(self.env.srcdir, TERMS)))
         try:
-            found = sorted(terms(Path(self.env.srcdir)), key=lambda term: order(term.name))
+            self.known = terms(Path(self.env.srcdir))
             self.questions = {item.name: item for item in gather(self.env)}
-            gone = [name for term in found for name in term.questions if name not in self.questions]
+            gone = [name for term in self.known for name in term.questions if name not in self.questions]
             if gone:
                 raise ValueError(f"{TERMS.name} names questions of the book: got {', '.join(gone)}.")
         except ValueError as error:
             raise self.error(str(error)) from None
-        letters = bar(dict.fromkeys(letter(term.name) for term in found))
+        found = [(term.name, term) for term in self.known]
+        found += [(alias, term) for term in self.known for alias in term.aliases if is_looked_up(alias, term)]
+        found.sort(key=lambda one: order(one[0]))
+        letters = bar(dict.fromkeys(letter(name) for name, _ in found))
         box = nodes.container("", nodes.container(classes=["term-filter"]), letters, classes=["term-list"])
-        for first, group in groupby(found, lambda term: letter(term.name)):
-            box += [heading(first), nodes.bullet_list("", *map(self._entry, group), classes=["terms"])]
+        for first, group in groupby(found, lambda one: letter(one[0])):
+            entries = [self._entry(term) if name == term.name else self._leads(name, term) for name, term in group]
+            box += [heading(first), nodes.bullet_list("", *entries, classes=["terms"])]
         for node in (letters, *box.findall(nodes.rubric)):
             set_source_info(self, node)
         return [box]
@@ -56,7 +61,8 @@ class TermList(SphinxDirective):
         sections = [link(self, term.label, kind="ref")] if term.label else []
         drills = [link(self, exercise, kind="ref") for exercise in term.exercises]
         questions = [self._question(self.questions[name]) for name in term.questions]
-        for kind, links in (("Read", sections), ("Asked", questions), ("Write", drills)):
+        others = [self._to(other) for other in related(term, self.known)]
+        for kind, links in (("Read", sections), ("Asked", questions), ("Write", drills), ("See also", others)):
             if links:
                 line = nodes.paragraph("", "", nodes.inline(kind, kind, classes=["term-kind"]), classes=["term-place"])
                 for to in links:
@@ -65,6 +71,15 @@ class TermList(SphinxDirective):
         for node in entry.findall(nodes.paragraph):
             set_source_info(self, node)
         return entry
+
+    def _to(self, term: Term) -> nodes.Node:
+        return link(self, label_of(term), nodes.Text(term.name), kind="ref")
+
+    def _leads(self, name: str, term: Term) -> nodes.list_item:
+        """Make the line of another name, which leads to the entry of its term."""
+        line = nodes.paragraph("", "", nodes.strong(name, name), nodes.Text(": see "), self._to(term))
+        set_source_info(self, line)
+        return nodes.list_item("", line, classes=["term-see"])
 
     def _question(self, item: Question) -> nodes.Node:
         words, _ = self.state.inline_text(item.question, self.lineno)

@@ -45,7 +45,7 @@ def sizes(names: Iterable[str] = RELEASED) -> Rows:
     rows = {}
     for name in names:
         config, experts, latent = RELEASED[name].config, RELEASED[name].experts, RELEASED[name].latent
-        used = "–"
+        used, kv_heads = "–", config.n_kv_heads or config.n_heads
         if experts:
             shared = f" + {experts.shared}" * bool(experts.shared)
             used = f"{experts.used} of {experts.number}{shared}"
@@ -53,8 +53,8 @@ def sizes(names: Iterable[str] = RELEASED) -> Rows:
             "layers": f"{config.n_layers}",
             "width": f"{config.d_model:,}",
             "heads": f"{config.n_heads}",
-            "KV heads": "latent" if latent else f"{config.n_kv_heads or config.n_heads}",
-            "attention": "MLA" if latent else "MHA" if config.n_kv_heads in (None, config.n_heads) else "GQA",
+            "KV heads": "latent" if latent else f"{kv_heads}",
+            "attention": "MLA" if latent else {config.n_heads: "MHA", 1: "MQA"}.get(kv_heads, "GQA"),
             "FFN": f"{experts.d_ff if experts else config.d_ff:,}",
             "experts": used,
             "vocabulary": f"{config.vocab:,}",
@@ -78,6 +78,33 @@ def parameters(names: Iterable[str] = RELEASED) -> Rows:
         rows[name] = {"all": f"{stored.total:,}", "active": short(active.total)}
         rows[name] |= {column: short(getattr(stored, part)) for part, column in _PARTS.items()}
         rows[name]["head"] = short(stored.output) if stored.output else "tied"
+    return rows
+
+
+def caches(names: Iterable[str] = RELEASED, t: int = 8192) -> Rows:
+    """List what the cache of a decoder holds in 16 bits: numbers and bytes of a token, and bytes of a sequence.
+
+    Args:
+        names: of the models; an encoder has no row.
+        t: positions of the sequence; a model that was trained for fewer has none.
+
+    Returns:
+        The rows of a table.
+    """
+    rows = {}
+    for name in names:
+        model = RELEASED[name]
+        config, latent = model.config, model.latent
+        if model.kind == "encoder-only":
+            continue
+        kv_heads = config.n_kv_heads or config.n_heads
+        held = released_cache_bytes(model, 1, 1)
+        rows[name] = {
+            "layers": f"{config.n_layers}",
+            "a layer holds": f"{latent.d_c} + {latent.d_rope}" if latent else f"2 × {kv_heads} × {config.d_k}",
+            "bytes a token": f"{held:,}",
+            f"{t:,} tokens": f"{released_cache_bytes(model, 1, t) / 1e9:.2f} GB" if config.max_len >= t else "–",
+        }
     return rows
 
 

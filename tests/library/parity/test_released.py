@@ -17,6 +17,10 @@ def theirs(model):
         return "gpt2", {**sizes, "vocab_size": config.vocab, "n_positions": config.max_len}
     if model.kind == "encoder-only":
         return "bert", {**sizes, "max_position_embeddings": config.max_len, "type_vocab_size": config.segments}
+    if model.parallel:
+        sizes["ffn_hidden_size"] = sizes.pop("intermediate_size")
+        sizes |= {"multi_query": config.n_kv_heads == 1, "parallel_attn": True, "bias": config.bias}
+        return "falcon", {**sizes, "tie_word_embeddings": config.tied, "max_position_embeddings": config.max_len}
     sizes |= {"num_key_value_heads": config.n_kv_heads or config.n_heads, "tie_word_embeddings": config.tied}
     if latent:
         sizes |= {"q_lora_rank": latent.d_query, "kv_lora_rank": latent.d_c, "qk_rope_head_dim": latent.d_rope}
@@ -46,13 +50,14 @@ def test_a_model_has_the_parameters_of_transformers(name):
     assert numbers(built.parameters()) == parts.total
     norms = [part for part in built.modules() if "Norm" in type(part).__name__]
     assert sum(numbers(norm.parameters()) for norm in norms) == parts.norms
-    layers = [part for name, part in built.named_modules() if name.endswith((".attn", ".self_attn", ".attention"))]
+    called = (".attn", ".self_attn", ".self_attention", ".attention")
+    layers = [part for name, part in built.named_modules() if name.endswith(called)]
     within = sum(numbers(part.parameters()) for part in layers)
     within -= sum(numbers(norm.parameters()) for part in layers for norm in part.modules() if norm in norms)
     assert within == parts.attention
 
 
-@pytest.mark.parametrize("name", ["GPT-2", "BERT base", "Mixtral 8x7B", "DeepSeek-V3"])
+@pytest.mark.parametrize("name", ["GPT-2", "BERT base", "Falcon 7B", "Mixtral 8x7B", "DeepSeek-V3"])
 def test_the_sizes_are_the_defaults_of_transformers(name):
     """They are those of the released configuration file; Llama's defaults are a model of 2023."""
     kind, sizes = theirs(RELEASED[name])
