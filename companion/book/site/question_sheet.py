@@ -1,7 +1,6 @@
 """The forty questions on paper: ``{question-sheet}`` shows each with its short answer, ``{sheet-count}`` counts them.
 
-``{sheet-minutes}`` estimates their time, ``{linked-minutes}`` that of what a row of a plan links to,
-``{mock-minutes}`` that of a mock interview on questions drawn from the sheet.
+``{sheet-minutes}`` estimates their time, ``{linked-minutes}`` that of what a row of a plan links to.
 ``forty.yml`` of the chapter on interviews names the questions; their words come from the pages where they stand.
 ``read_plan`` tells what the steps of the two-day plan are, which the page of progress counts.
 """
@@ -19,7 +18,7 @@ from sphinx.util.nodes import set_source_info
 
 from companion.book.drills import DRILLS, read_drills
 from companion.book.entries import entries
-from companion.book.model import FOLLOW_UP, TARGETS, Question
+from companion.book.model import Question
 from companion.book.pages import page_file, read_page
 from companion.book.schemas import SHEET_GROUP, check, refuse_doubles
 from companion.book.site.html import LABEL, element, link, parse, target, without_links
@@ -146,21 +145,6 @@ class SheetMinutes(SheetCount):
         return f"{MINUTES_A_QUESTION * questions} min"
 
 
-class MockMinutes(SphinxRole):
-    """The role ``{mock-minutes}`4```: how long so many questions of the sheet take, with all follow-ups, on average."""
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the time that the mock interview tells for them, with its unit."""
-        self.env.note_dependency(str(Path(self.env.srcdir, SHEET)))
-        try:
-            names = {name for _, names in read_sheet(Path(self.env.srcdir)) for name in names}
-            drawn = [item for item in gather(self.env) if item.name in names]
-        except ValueError as error:
-            return [], [self.inliner.reporter.error(str(error))]
-        minutes = sum(TARGETS[item.level] * (1 + FOLLOW_UP * len(item.follow_ups)) for item in drawn) / len(drawn)
-        return [nodes.Text(f"{int(minutes * int(self.text) + 0.5)} min")], []
-
-
 class linked_minutes(nodes.inline):
     """The place of a time that is known once its row of a table is read."""
 
@@ -198,7 +182,7 @@ def setup(app: Sphinx) -> dict[str, object]:
     """Register the directive and the roles with Sphinx."""
     app.setup_extension("companion.book.site.questions_index")
     app.add_directive("question-sheet", QuestionSheet)
-    for name, role in (("sheet-count", SheetCount), ("sheet-minutes", SheetMinutes), ("mock-minutes", MockMinutes)):
+    for name, role in (("sheet-count", SheetCount), ("sheet-minutes", SheetMinutes)):
         app.add_role(name, role())
     app.add_role("linked-minutes", LinkedMinutes())
     app.connect("doctree-read", add_up)
