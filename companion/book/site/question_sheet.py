@@ -12,6 +12,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import set_source_info
@@ -178,6 +179,29 @@ def add_up(app: Sphinx, doctree: nodes.document) -> None:
         place.replace_self(nodes.Text(f"{minutes} min"))
 
 
+def name_steps(app: Sphinx, doctree: nodes.document) -> None:
+    """Give each step of a study plan an id, so that the way back leads to it."""
+    for table in doctree.findall(nodes.table):
+        if "study-plan" in table["classes"]:
+            plan = next((name for name in table["classes"] if name.startswith("plan-")), "plan")
+            for number, row in enumerate(table.next_node(nodes.tbody).findall(nodes.row), start=1):
+                row["ids"].append(f"{plan}-step-{number}")
+
+
+def note_stops(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Note the pages that the study plans lead to, and return those whose files change with it."""
+    plan, stops = PLAN.with_suffix("").as_posix(), set()
+    tables = env.get_doctree(plan).findall(nodes.table) if plan in env.found_docs else ()
+    for table in (one for one in tables if "study-plan" in one["classes"]):
+        for to in table.findall(addnodes.pending_xref):
+            label = env.get_domain("std").anonlabels.get(to["reftarget"])
+            stops.add(label[0] if label else to["reftarget"].strip("/"))
+    stops &= env.found_docs
+    changed = stops ^ getattr(env, "book_stops", set())
+    env.book_stops = stops
+    return sorted(changed & env.found_docs)
+
+
 def setup(app: Sphinx) -> dict[str, object]:
     """Register the directive and the roles with Sphinx."""
     app.setup_extension("companion.book.site.questions_index")
@@ -186,4 +210,6 @@ def setup(app: Sphinx) -> dict[str, object]:
         app.add_role(name, role())
     app.add_role("linked-minutes", LinkedMinutes())
     app.connect("doctree-read", add_up)
+    app.connect("doctree-read", name_steps)
+    app.connect("env-updated", note_stops)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
