@@ -567,6 +567,28 @@ def test_the_next_and_the_previous_page_are_the_first_stops_of_the_keyboard(
 def test_on_a_phone_the_menu_opens_as_a_dialog(page: object, server: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{server}/book/index.html")
+def test_where_storage_is_refused_no_script_stops_and_the_colours_can_be_changed(browser: object, server: str) -> None:
+    context = browser.new_context(color_scheme="light", viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+
+    def without_origin(route: object) -> None:  # which has no storage: asking for it is a SecurityError
+        answer = route.fetch()
+        route.fulfill(response=answer, headers=answer.headers | {"Content-Security-Policy": "sandbox allow-scripts"})
+
+    page.route("**/*.html", without_origin)
+    page.goto(f"{server}/book/glossary.html")
+    assert page.evaluate("() => store.available") is False
+    seen = [page.evaluate("getComputedStyle(document.body).backgroundColor")]
+    for _ in range(3):
+        page.click(".theme-switch-button")
+        seen.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert seen == [PAPER[name] for name in ("light", "dark", "light", "dark")]
+    assert errors == []
+    context.close()
+
+
     page.click(".bd-header-article .primary-toggle")
     page.wait_for_selector("#pst-primary-sidebar-modal[open]")
     assert axe_faults(page) == []
