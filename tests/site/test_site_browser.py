@@ -1,7 +1,8 @@
 """The site as a reader meets it: in Chromium, in both themes, wide and narrow, from a server and from a folder.
 
 A page is opened twice, since opening one costs most: light and narrow from a server, and dark and wide from a folder;
-those that show the source of a module, which differ only in their code, once, by turns in the one way and the other.
+those that show the source of a module, which differ only in their code, once, by turns in the one way and the other,
+and of those that show tests one of each folder.
 What surrounds the text is the same on all pages, so one page shows it narrow in the dark, and wide in the light. In
 the dark, and of those that show the source of a module, each page is looked at for its contrast, and one of each folder
 by all of axe's rules.
@@ -114,6 +115,7 @@ def visits(
     """Every page: light and narrow from the server, dark and wide from the folder; in the end with all folds open."""
     made = {}
     first_of_folder = {Path(name).parent: name for name in reversed(pages)}.values()
+    pages = [name for name in pages if not name.startswith("source/tests/") or name in first_of_folder]
     sources = [name for name in pages if name.startswith("source/") and name not in first_of_folder]
     for turn, (theme, width, root) in enumerate((("light", 390, server), ("dark", 1440, site.as_uri()))):
         elsewhere = sources[turn::2]
