@@ -209,7 +209,9 @@ def test_a_box_that_goes_on_to_the_right_fades_out_until_its_end(page: object, s
 
 def test_a_wide_table_and_a_long_formula_on_a_phone_say_that_they_go_on(browser: object, server: str) -> None:
     tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
-    tab.goto(f"{server}/book/variants/who-uses-what.html")
+    tab.goto(f"{server}/book/attention/attention-in-fifteen-minutes.html")
+    tab.add_style_tag(content=".bd-article table:not(.prose-table) { min-width: 40rem !important; }")
+    tab.evaluate("() => dispatchEvent(new Event('resize'))")  # upon which the page looks for boxes that scroll
     table = tab.locator(".pst-scrollable-table-container.more")
     table.first.wait_for()
     sign = "(box) => getComputedStyle(box, '::before').content"
@@ -290,6 +292,41 @@ def test_a_wide_table_on_a_desk_says_that_it_goes_on_in_a_line_that_it_had(page:
     wide.evaluate("box => { box.id = 'wide'; box.scrollLeft = box.scrollWidth; }")
     page.wait_for_selector("#wide:not(.more)")
     assert page.locator("#wide table").bounding_box()["y"] == pytest.approx(top, abs=1), "nothing moves"
+
+
+SIDEWAYS = """() => [...document.querySelectorAll(".bd-article :is(.pst-scrollable-table-container, .output)")]
+  .filter((box) => box.querySelector(":scope > table, :scope > .claim-result") && box.scrollWidth > box.clientWidth + 1)
+  .map((box) => box.textContent.trim().slice(0, 60))"""
+WIDE_TABLES = [
+    "history/only-attention",
+    "architecture/encoder-decoder-or-both",
+    "architecture/the-whole-model-on-one-page",
+    "architecture/a-translator-trained-on-this-page",
+    "complexity/steps-and-paths",
+    "complexity/claims",
+    "multi-head/claims",
+    "interview/index",
+    "interview/tables-to-know",
+    "scaling/scaling-laws",
+    "variants/bert",
+    "variants/gpt",
+    "variants/who-uses-what",
+    "notation",
+    "ledger",
+    "systems",
+]
+
+
+@pytest.mark.parametrize("name", WIDE_TABLES)
+def test_on_a_phone_no_table_of_many_columns_scrolls(
+    page: object, server: str, settle: Callable[[object], None], name: str
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/book/{name}.html")
+    settle(page)
+    page.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
+    assert page.evaluate(SIDEWAYS) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 @pytest.mark.parametrize("name", ["attention/masks", "attention/exercises", "complexity/what-a-model-costs"])
@@ -530,6 +567,28 @@ def test_each_click_changes_the_colours(browser: object, server: str, theme: str
     context.close()
 
 
+def test_where_storage_is_refused_no_script_stops_and_the_colours_can_be_changed(browser: object, server: str) -> None:
+    context = browser.new_context(color_scheme="light", viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+
+    def without_origin(route: object) -> None:  # which has no storage: asking for it is a SecurityError
+        answer = route.fetch()
+        route.fulfill(response=answer, headers=answer.headers | {"Content-Security-Policy": "sandbox allow-scripts"})
+
+    page.route("**/*.html", without_origin)
+    page.goto(f"{server}/book/glossary.html")
+    assert page.evaluate("() => store.available") is False
+    seen = [page.evaluate("getComputedStyle(document.body).backgroundColor")]
+    for _ in range(3):
+        page.click(".theme-switch-button")
+        seen.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert seen == [PAPER[name] for name in ("light", "dark", "light", "dark")]
+    assert errors == []
+    context.close()
+
+
 def test_a_key_changes_the_colours_and_keeps_the_focus(browser: object, server: str) -> None:
     context = browser.new_context(color_scheme="light", viewport={"width": 1440, "height": 900})
     page = context.new_page()
@@ -569,28 +628,6 @@ def test_the_next_and_the_previous_page_are_the_first_stops_of_the_keyboard(
 def test_on_a_phone_the_menu_opens_as_a_dialog(page: object, server: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{server}/book/index.html")
-def test_where_storage_is_refused_no_script_stops_and_the_colours_can_be_changed(browser: object, server: str) -> None:
-    context = browser.new_context(color_scheme="light", viewport={"width": 1440, "height": 900})
-    page = context.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-
-    def without_origin(route: object) -> None:  # which has no storage: asking for it is a SecurityError
-        answer = route.fetch()
-        route.fulfill(response=answer, headers=answer.headers | {"Content-Security-Policy": "sandbox allow-scripts"})
-
-    page.route("**/*.html", without_origin)
-    page.goto(f"{server}/book/glossary.html")
-    assert page.evaluate("() => store.available") is False
-    seen = [page.evaluate("getComputedStyle(document.body).backgroundColor")]
-    for _ in range(3):
-        page.click(".theme-switch-button")
-        seen.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-    assert seen == [PAPER[name] for name in ("light", "dark", "light", "dark")]
-    assert errors == []
-    context.close()
-
-
     page.click(".bd-header-article .primary-toggle")
     page.wait_for_selector("#pst-primary-sidebar-modal[open]")
     assert axe_faults(page) == []
