@@ -207,11 +207,16 @@ def test_a_box_that_goes_on_to_the_right_fades_out_until_its_end(page: object, s
     assert page.evaluate(f"() => ({boxes})().filter({fades}).length === ({boxes})().length - 1")
 
 
+def widen(page: object) -> None:
+    """Give a page a table that a phone has to scroll, which no page has of itself."""
+    page.add_style_tag(content=".bd-article table:not(.prose-table) { min-width: 40rem !important; }")
+    page.evaluate("() => dispatchEvent(new Event('resize'))")  # upon which the page looks for boxes that scroll
+
+
 def test_a_wide_table_and_a_long_formula_on_a_phone_say_that_they_go_on(browser: object, server: str) -> None:
     tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
-    tab.goto(f"{server}/book/attention/attention-in-fifteen-minutes.html")
-    tab.add_style_tag(content=".bd-article table:not(.prose-table) { min-width: 40rem !important; }")
-    tab.evaluate("() => dispatchEvent(new Event('resize'))")  # upon which the page looks for boxes that scroll
+    tab.goto(f"{server}/book/multi-head/several-heads.html")
+    widen(tab)
     table = tab.locator(".pst-scrollable-table-container.more")
     table.first.wait_for()
     sign = "(box) => getComputedStyle(box, '::before').content"
@@ -375,7 +380,8 @@ def test_on_a_phone_the_numbers_of_a_run_need_no_scrolling(browser: object, serv
 
 def test_on_a_phone_the_lines_of_a_wide_table_go_through(browser: object, server: str) -> None:
     tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
-    tab.goto(f"{server}/book/complexity/steps-and-paths.html")
+    tab.goto(f"{server}/book/multi-head/several-heads.html")
+    widen(tab)
     row = ".pst-scrollable-table-container.more tbody tr"
     tab.locator(row).first.wait_for()
     # A cell that stays is drawn for itself, on whole pixels: so must be all others, and its ground ends above the line.
