@@ -200,8 +200,11 @@ const session = (() => {
       const described = given.length ? { "aria-describedby": length.id } : {};
       if (given.length) number.setAttribute("aria-describedby", length.id);
       const lengths = (given.minutes?.choices ?? []).map((value) => [String(value), `${value} minutes`]);
-      const byNumber = ["", `By the number of ${noun}s`];
-      const minutes = dom.menu({ name: `${prefix}minutes`, ...described }, [...lengths, byNumber], chosen.minutes);
+      const minutes = dom.menu(
+        { name: `${prefix}minutes`, ...described },
+        [...lengths, ["", "By number"]],
+        chosen.minutes,
+      );
       const status = h("p", { role: "status", class: "mock-told" });
       const extra = given.extra?.();
 
