@@ -83,3 +83,21 @@ test("what is drawn keeps the order of the list, and differs from draw to draw",
   assert.equal(new Set(draws.map(String)).size, 20);
   assert.deepEqual(util.sample(["a", "b"], 5), ["a", "b"], "no more than there are");
 });
+
+test("what is drawn fills a room as far as it goes, and differs from draw to draw", () => {
+  const list = [...Array(60).keys()].map((number) => ({ number, size: [5, 9, 15][number % 3] }));
+  const size = (one) => one.size;
+  const total = (drawn) => drawn.reduce((sum, one) => sum + one.size, 0);
+  const draws = Array.from({ length: 20 }, () => util.filling(list, 30, size));
+  for (const drawn of draws) {
+    assert.equal(new Set(drawn).size, drawn.length);
+    assert.ok(total(drawn) > 25 && total(drawn) <= 30, `${total(drawn)}`); // whatever fits goes in
+    assert.deepEqual(
+      drawn,
+      [...drawn].sort((one, other) => one.number - other.number),
+    );
+  }
+  assert.ok(new Set(draws.map((drawn) => JSON.stringify(drawn))).size > 15);
+  assert.deepEqual(util.filling(list, 4, size).map(size), [5], "one at least, of the smallest");
+  assert.deepEqual(util.filling([], 4, size), []);
+});

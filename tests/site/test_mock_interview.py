@@ -45,9 +45,15 @@ def only(page, **groups):
             box.set_checked(box.get_attribute("value") in values)
 
 
+def by_number(page, number):
+    """Ask for so many questions in place of a time."""
+    page.select_option("[name=minutes]", "")
+    fill(page.locator("[name=number]"), str(number))
+
+
 def start(page, number, **groups):
     only(page, **groups)
-    fill(page.locator("[name=number]"), str(number))
+    by_number(page, number)
     page.click("text=Start the interview")
 
 
@@ -218,6 +224,7 @@ def test_the_number_of_fitting_questions_is_told_and_no_interview_starts_without
 def test_an_emptied_number_is_refused_with_a_sentence(mock, stored):
     told = mock.locator(".mock-form .mock-told")
     assert told.get_attribute("role") == "status"
+    mock.select_option("[name=minutes]", "")
     for words in ("", "0", str(len(stored) + 1), "2.5"):
         fill(mock.locator("[name=number]"), words)
         mock.keyboard.press("Enter")
@@ -418,42 +425,67 @@ def test_the_report_counts_and_averages_by_topic_and_kind_and_names_what_to_repe
     assert re.search(r" after \d+ seconds? of thinking", mock.inner_text(".mock-sum"))
 
 
-def expected(questions, number):
-    """The minutes of so many of these on average, alone and with follow-ups, by the times that the page names."""
+def expected(questions):
+    """The minutes of these questions, alone and with follow-ups, by the times that the page names."""
     minutes = {1: 2, 2: 4, 3: 6}
     own = [minutes[question["level"]] for question in questions]
     further = [each * len(question["follow_ups"]) / 2 for each, question in zip(own, questions, strict=True)]
-    return [int(sum(all_) / len(questions) * number + 0.5) for all_ in (own, own + further)]
+    return sum(own), sum(own + further)
 
 
-def test_the_form_tells_how_long_the_interview_takes_by_what_fits_and_by_its_number(mock, stored):
-    told = mock.locator(".mock-length")
-    assert mock.get_attribute("[name=number]", "aria-describedby") == told.get_attribute("id")
-    hard = [question for question in stored.values() if question["level"] == 3]
-    for questions, levels in ((list(stored.values()), "123"), (hard, "3")):
-        only(mock, level=levels)
-        for number in (1, 5, 12):
-            fill(mock.locator("[name=number]"), str(number))
-            own, further = expected(questions, number)
-            assert told.inner_text() == f"about {further} min, {own} without follow-ups"
-    fill(mock.locator("[name=number]"), "")
-    assert told.inner_text() == ""
+def told_length(page):
+    """The questions, the minutes, and those without follow-ups, that the form tells."""
+    words = page.inner_text(".mock-length")
+    return tuple(map(int, re.fullmatch(r"(\d+) questions?, about (\d+) min, (\d+) without follow-ups", words).groups()))
+
+
+@pytest.mark.parametrize("length", ["10", "45", "a number"])
+def test_the_form_tells_the_length_of_the_very_interview_that_begins(mock, stored, length):
+    assert mock.get_attribute("[name=minutes]", "aria-describedby") == "mock-length"
+    assert mock.locator("[name=minutes] option").all_inner_texts() == [
+        *("10 minutes", "20 minutes", "30 minutes", "45 minutes", "By number")
+    ]
+    assert not mock.locator("[name=number]").is_visible()
+    if length == "a number":
+        by_number(mock, 7)
+    else:
+        mock.select_option("[name=minutes]", length)
+    told = told_length(mock)
+    mock.click("text=Start the interview")
+    mock.wait_for_selector(".mock-asking")
+    names = kept(mock)["session"]["names"]
+    own, all_ = expected([stored[name] for name in names])
+    assert told == (len(names), int(all_ + 0.5), own)
+    assert len(names) == 7 if length == "a number" else int(length) - 4 <= all_ <= int(length)
+    mock.reload()
+    press(mock, "Go on with it")
+    mock.wait_for_selector(".mock-asking")
+    assert title(mock) == f"Question 1 of {len(names)}"
+    assert kept(mock)["session"]["names"] == names
+
+
+def test_where_no_question_is_short_enough_one_of_the_shortest_is_drawn_and_its_length_told(mock, stored):
+    only(mock, level=["3"], kind=["derive"])
+    mock.select_option("[name=minutes]", "10")
+    fit = [one for one in stored.values() if one["level"] == 3 and one["kind"] == "derive"]
+    least = min(expected([one])[1] for one in fit)
+    assert least > 10
+    assert told_length(mock) == (1, least, 6)
     only(mock, level=[])
-    fill(mock.locator("[name=number]"), "5")
-    assert told.inner_text() == "", "nothing takes no time"
+    assert mock.inner_text(".mock-length") == "", "nothing takes no time"
+    by_number(mock, "")
+    assert mock.inner_text(".mock-length") == ""
 
 
-def test_the_last_step_of_the_two_days_draws_four_of_the_forty(page, server, stored):
+def test_the_last_step_of_the_two_days_fills_its_minutes_from_the_forty(page, server):
     page.goto(f"{server}/book/interview/index.html")
     link = page.locator("a[href*='mock-interview']")
     planned = page.locator(".plan-two-days tr", has=link).locator("td").last.inner_text()
     page.locator(".plan-two-days a[href*='mock-interview']").click()
     page.wait_for_selector(".mock-form")
-    assert (page.input_value("[name=number]"), page.input_value("[name=pool]")) == ("4", "sheet")
-    sheet = page.evaluate("() => mock.questions.filter(({ sheet }) => sheet).map(({ name }) => name)")
-    own, further = expected([stored[name] for name in sheet], 4)
-    assert page.inner_text(".mock-length") == f"about {further} min, {own} without follow-ups"
-    assert planned == f"{further} min", "as the plan says"
+    assert page.input_value("[name=pool]") == "sheet"
+    assert f"{page.input_value('[name=minutes]')} min" == planned == "30 min", "as the plan says"
+    assert 26 <= told_length(page)[1] <= 30
     assert page.inner_text(".mock-form .mock-told") == "40 questions to draw from."
 
 
@@ -500,7 +532,9 @@ def test_what_was_kept_is_not_trusted(mock, spoiled):
 @pytest.mark.parametrize("width", [1440, 390, 360])
 def test_an_interview_works_by_keyboard_alone_and_fits(mock, width, resize):
     resize(mock, width, 800)
-    mock.focus("[name=number]")
+    mock.focus("[name=minutes]")
+    mock.keyboard.press("End")
+    mock.keyboard.press("Tab")
     mock.keyboard.press("Control+A")
     mock.keyboard.type("1")
     mock.keyboard.press("Enter")
@@ -584,7 +618,7 @@ def test_without_javascript_the_page_leads_to_the_questions(browser, site):
 def test_an_interview_works_from_a_folder_on_disk_and_where_storage_is_refused(browser, site):
     context = browser.new_context()
     context.add_init_script(
-        "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('storage refused'); }});"
+        "Object.defineProperty(window, 'localStorage', {configurable: true, get() { throw new DOMException('no'); }});"
     )
     tab = context.new_page()
     errors = []
@@ -598,4 +632,4 @@ def test_an_interview_works_from_a_folder_on_disk_and_where_storage_is_refused(b
     press(tab, "New interview")
     assert "You have rated 1 of" in tab.inner_text(".mock-note")
     context.close()
-    assert [error for error in errors if error != "storage refused"] == []  # the theme asks too, and minds
+    assert errors == []

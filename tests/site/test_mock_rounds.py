@@ -90,6 +90,7 @@ def test_the_target_time_is_told_by_half_and_in_full_once_each_and_compared_in_t
     assert [mock.input_value(f"[name=target-{level}]") for level in (1, 2, 3)] == ["2", "4", "6"]
     for level in ("2", "3"):
         mock.uncheck(f"[name=level][value='{level}']")
+    mock.select_option("[name=minutes]", "")
     fill(mock.locator(".mock-form [name=number]"), "1")
     begin(mock)
     said = mock.locator(".mock-time")
@@ -172,6 +173,7 @@ def test_past_interviews_are_listed_the_newest_first_capped_and_merged_without_d
     assert "2 questions, Attention" in rows[0]
     assert rows == sorted(rows, reverse=True)
     assert [mock.input_value(f"[name=target-{level}]") for level in (1, 2, 3)] == ["", "", "5"]
+    mock.select_option("[name=minutes]", "")
     fill(mock.locator(".mock-form [name=number]"), "1")
     begin(mock)
     answer(mock, 1)

@@ -188,6 +188,37 @@ def test_who_comes_from_the_plan_and_the_sheet_finds_the_way_back_and_the_next_q
     page.evaluate("() => { store.erase(); sessionStorage.clear(); }")
 
 
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_page_that_the_plan_tells_to_read_leads_back_to_its_step(
+    page: object, server: str, settle: Callable[[object], None], width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(f"{server}/book/interview/index.html")
+    settle(page)
+    page.locator(".plan-two-days a[href*='rotary-positions']").click()
+    page.wait_for_url("**/rotary-positions.html")
+    settle(page)
+    trail = page.locator(".trail a")
+    steps = len(read_plan(ROOT))
+    assert trail.all_inner_texts() == [f"Two-day plan: step 4 of {steps}"]
+    page.evaluate("location.hash = document.querySelectorAll('.bd-article section[id]')[2].id")
+    page.wait_for_function("location.hash")
+    assert trail.count() == 1, "nor does a section of the page lose it"
+    end = page.locator(".prev-next-area").first
+    end.scroll_into_view_if_needed()
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    assert end.bounding_box()["y"] + end.bounding_box()["height"] <= page.locator(".trail").bounding_box()["y"]
+    trail.click()
+    page.wait_for_url("**/interview/index.html#plan-two-days-step-4")
+    settle(page)
+    row, top = page.locator(":target"), page.locator(".bd-header-article").bounding_box()
+    assert row.locator("a[href*='rotary-positions']").is_visible()
+    assert top["y"] + top["height"] <= row.bounding_box()["y"] < 844 - row.bounding_box()["height"]
+    page.goto(f"{server}/book/positional-encoding/rotary-positions.html?elsewhere")
+    assert trail.count() == 0
+    page.evaluate("sessionStorage.clear()")
+
+
 def test_each_group_of_the_sheet_can_be_linked_to(page: object, server: str) -> None:
     page.goto(f"{server}/book/interview/index.html")
     links = page.locator(".plan-two-days a[href*='forty-questions.html#sheet-']")

@@ -863,7 +863,8 @@ def test_the_panel_counts_in_a_sentence_and_links_to_what_is_missing(visit, item
 
 
 REFUSED = {
-    "asking throws": "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no'); }});",
+    "asking throws": """Object.defineProperty(window, "localStorage",
+      { configurable: true, get() { throw new DOMException("no"); } });""",
     "writing throws": "Storage.prototype.setItem = () => { throw new DOMException('full'); };",
 }
 

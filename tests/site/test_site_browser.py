@@ -1,7 +1,8 @@
 """The site as a reader meets it: in Chromium, in both themes, wide and narrow, from a server and from a folder.
 
 A page is opened twice, since opening one costs most: light and narrow from a server, and dark and wide from a folder;
-those that show the source of a module, which differ only in their code, once, by turns in the one way and the other.
+those that show the source of a module, which differ only in their code, once, by turns in the one way and the other,
+and of those that show tests one of each folder.
 What surrounds the text is the same on all pages, so one page shows it narrow in the dark, and wide in the light. In
 the dark, and of those that show the source of a module, each page is looked at for its contrast, and one of each folder
 by all of axe's rules; that on links in a text, whose colours are the same everywhere, is for one of each folder too.
@@ -114,6 +115,7 @@ def visits(
     """Every page: light and narrow from the server, dark and wide from the folder; in the end with all folds open."""
     made = {}
     first_of_folder = {Path(name).parent: name for name in reversed(pages)}.values()
+    pages = [name for name in pages if not name.startswith("source/tests/") or name in first_of_folder]
     sources = [name for name in pages if name.startswith("source/") and name not in first_of_folder]
     for turn, (theme, width, root) in enumerate((("light", 390, server), ("dark", 1440, site.as_uri()))):
         elsewhere = sources[turn::2]
@@ -205,9 +207,16 @@ def test_a_box_that_goes_on_to_the_right_fades_out_until_its_end(page: object, s
     assert page.evaluate(f"() => ({boxes})().filter({fades}).length === ({boxes})().length - 1")
 
 
+def widen(page: object) -> None:
+    """Give a page a table that a phone has to scroll, which no page has of itself."""
+    page.add_style_tag(content=".bd-article table:not(.prose-table) { min-width: 40rem !important; }")
+    page.evaluate("() => dispatchEvent(new Event('resize'))")  # upon which the page looks for boxes that scroll
+
+
 def test_a_wide_table_and_a_long_formula_on_a_phone_say_that_they_go_on(browser: object, server: str) -> None:
     tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
-    tab.goto(f"{server}/book/variants/who-uses-what.html")
+    tab.goto(f"{server}/book/multi-head/several-heads.html")
+    widen(tab)
     table = tab.locator(".pst-scrollable-table-container.more")
     table.first.wait_for()
     sign = "(box) => getComputedStyle(box, '::before').content"
@@ -290,6 +299,41 @@ def test_a_wide_table_on_a_desk_says_that_it_goes_on_in_a_line_that_it_had(page:
     assert page.locator("#wide table").bounding_box()["y"] == pytest.approx(top, abs=1), "nothing moves"
 
 
+SIDEWAYS = """() => [...document.querySelectorAll(".bd-article :is(.pst-scrollable-table-container, .output)")]
+  .filter((box) => box.querySelector(":scope > table, :scope > .claim-result") && box.scrollWidth > box.clientWidth + 1)
+  .map((box) => box.textContent.trim().slice(0, 60))"""
+WIDE_TABLES = [
+    "history/only-attention",
+    "architecture/encoder-decoder-or-both",
+    "architecture/the-whole-model-on-one-page",
+    "architecture/a-translator-trained-on-this-page",
+    "complexity/steps-and-paths",
+    "complexity/claims",
+    "multi-head/claims",
+    "interview/index",
+    "interview/tables-to-know",
+    "scaling/scaling-laws",
+    "variants/bert",
+    "variants/gpt",
+    "variants/who-uses-what",
+    "notation",
+    "ledger",
+    "systems",
+]
+
+
+@pytest.mark.parametrize("name", WIDE_TABLES)
+def test_on_a_phone_no_table_of_many_columns_scrolls(
+    page: object, server: str, settle: Callable[[object], None], name: str
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/book/{name}.html")
+    settle(page)
+    page.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
+    assert page.evaluate(SIDEWAYS) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 @pytest.mark.parametrize("name", ["attention/masks", "attention/exercises", "complexity/what-a-model-costs"])
 def test_under_a_finger_each_control_has_room(browser: object, server: str, settle: object, name: str) -> None:
     tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
@@ -336,7 +380,8 @@ def test_on_a_phone_the_numbers_of_a_run_need_no_scrolling(browser: object, serv
 
 def test_on_a_phone_the_lines_of_a_wide_table_go_through(browser: object, server: str) -> None:
     tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
-    tab.goto(f"{server}/book/complexity/steps-and-paths.html")
+    tab.goto(f"{server}/book/multi-head/several-heads.html")
+    widen(tab)
     row = ".pst-scrollable-table-container.more tbody tr"
     tab.locator(row).first.wait_for()
     # A cell that stays is drawn for itself, on whole pixels: so must be all others, and its ground ends above the line.
@@ -525,6 +570,28 @@ def test_each_click_changes_the_colours(browser: object, server: str, theme: str
             seen.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
         first, second = ("light", "dark") if (theme if mode == "auto" else mode) == "light" else ("dark", "light")
         assert seen == [PAPER[name] for name in (first, second, first, second)], f"{theme}, from {mode}"
+    context.close()
+
+
+def test_where_storage_is_refused_no_script_stops_and_the_colours_can_be_changed(browser: object, server: str) -> None:
+    context = browser.new_context(color_scheme="light", viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+
+    def without_origin(route: object) -> None:  # which has no storage: asking for it is a SecurityError
+        answer = route.fetch()
+        route.fulfill(response=answer, headers=answer.headers | {"Content-Security-Policy": "sandbox allow-scripts"})
+
+    page.route("**/*.html", without_origin)
+    page.goto(f"{server}/book/glossary.html")
+    assert page.evaluate("() => store.available") is False
+    seen = [page.evaluate("getComputedStyle(document.body).backgroundColor")]
+    for _ in range(3):
+        page.click(".theme-switch-button")
+        seen.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert seen == [PAPER[name] for name in ("light", "dark", "light", "dark")]
+    assert errors == []
     context.close()
 
 

@@ -14,7 +14,7 @@ one/index
 ```
 
 {term-count}`terms` terms, {term-count}`words` words; {sheet-count}`all` questions, {sheet-count}`First` first,
-{sheet-minutes}`First` for them, {mock-minutes}`3` for three drawn.
+{sheet-minutes}`First` for them.
 
 ```{term-list}
 ```
@@ -87,9 +87,35 @@ def built(tmp_path_factory):
 
 def test_counts_and_times_are_made_from_the_files_and_from_the_links(built):
     words = plain(built)
-    assert "3 terms, 7 words; 2 questions, 1 first, 5 min for them, 9 min for three drawn." in words
+    assert "3 terms, 7 words; 2 questions, 1 first, 5 min for them." in words
     assert "The cache and gates , then write one . 35 min" in words
     assert re.search(r"One cache (\d+) min", words)[1] == str(MINUTES)
+
+
+def test_a_page_that_a_plan_leads_to_has_the_way_back(tmp_path):
+    plan = [
+        "# Plan",
+        "```{list-table}",
+        ":header-rows: 1",
+        ":class: study-plan plan-two-days",
+        "",
+        "* - Day",
+        "  - What",
+    ]
+    plan += ["* - 1", "  - {doc}`/book/read`", "* - 2", "  - {ref}`A part <sec-part>`", "```"]
+    texts = {
+        "book/index.md": "# Home\n\n```{toctree}\ninterview/index\nread\nlabelled\nother\n```\n",
+        "book/interview/index.md": "\n".join(plan),
+        "book/read.md": "# Read\n",
+        "book/labelled.md": "# Labelled\n\n(sec-part)=\n## Part\n",
+        "book/other.md": "# Other\n",
+    }
+    book = SmallBook(tmp_path, ["question_sheet"], texts)
+    assert book.warnings() == []
+    assert {name for name in ("read", "labelled", "other") if "js/trail.js" in book.html(name)} == {"read", "labelled"}
+    assert re.findall(r'<tr class="row-\w+" id="([\w-]+)"', book.html("interview/index")) == [
+        *("plan-two-days-step-1", "plan-two-days-step-2")
+    ]
 
 
 def test_terms_stand_by_letter_and_each_links_to_all_its_places(built):

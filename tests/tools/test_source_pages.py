@@ -149,17 +149,20 @@ def test_a_link_to_nothing_is_warned_of(tmp_path):
     assert "{source} names" in warning
 
 
-def test_a_module_names_the_tests_that_catch_its_faults_by_their_address_where_there_is_one(tmp_path):
+def test_a_module_leads_to_the_tests_that_catch_its_faults_and_they_to_it(tmp_path):
     book = SmallBook(tmp_path, ["source_pages"], PAGES)
     assert book.warnings() == []
-    page = tmp_path / "_build/html/source/companion/masks.html"
+    source = tmp_path / "_build/html/source"
     names = caught_in()["companion/masks.py"]
     assert "tests/library/test_masks.py" in names
-    assert f"<p>Tested in {', '.join(f'<code>{name}</code>' for name in names)}</p>" in page.read_text("utf8")
-    address = {"repository_url": "https://github.com/o/n", "repository_branch": "main"}
-    book.build(*(word for key, value in address.items() for word in ("-D", f"html_theme_options.{key}={value}")))
-    base = "https://github.com/o/n/blob/main"
-    assert all(f'<a href="{base}/{name}"><code>{name}</code></a>' in page.read_text("utf8") for name in names)
+    links = [f'<a href="../{name.removesuffix(".py")}.html"><code>{name}</code></a>' for name in names]
+    assert f"<p>Tested in {', '.join(links)}</p>" in (source / "companion/masks.html").read_text("utf8")
+    page = (source / "tests/library/test_masks.html").read_text("utf8")
+    assert '<p>Tests of <a href="../../companion/masks.html"><code>companion/masks.py</code></a></p>' in page
+    assert "<h1>tests/<wbr>library/<wbr>test_<wbr>masks.py</h1>" in page
+    linked = set(names) | set(caught_in()["companion/attention.py"])
+    made = {path.relative_to(source).as_posix() for path in (source / "tests").rglob("*.html")}
+    assert made == {f"{name.removesuffix('.py')}.html" for name in linked}
 
 
 def test_tests_are_read_from_all_files_of_faults_and_each_is_a_file(tmp_path):

@@ -65,13 +65,15 @@
     return { element, read };
   }
 
-  /** How long so many of the questions that fit take on average, by the times that we suggest. */
-  function length(fit, number) {
-    const minutes = (share) => {
-      const all = fit.reduce((sum, { level, followUps }) => sum + TARGETS[level] * (1 + share * followUps.length), 0);
-      return Math.round((all / fit.length) * Math.min(number, fit.length));
-    };
-    return `about ${minutes(FOLLOW_UP)} min, ${minutes(0)} without follow-ups`;
+  /** The minutes of questions, by the times that we suggest, with that share of them for each follow-up. */
+  const minutesOf = (list, share) =>
+    list.reduce((sum, { level, followUps }) => sum + TARGETS[level] * (1 + share * followUps.length), 0);
+
+  /** How long an interview on these questions takes. */
+  function length(drawn) {
+    const minutes = (share) => Math.round(minutesOf(drawn, share));
+    const words = `${plural(drawn.length, "question")}, about ${minutes(FOLLOW_UP)} min`;
+    return `${words}, ${minutes(0)} without follow-ups`;
   }
 
   const repeats = ({ pool }) => pool === "weak" || pool === "again";
@@ -103,7 +105,12 @@
     rated: () => storage.load().ratings,
     isWeak: (entry) => practice.state(entry) === "weak",
     pools: { sheet: ["Forty questions for two days", (_, question) => question.sheet === "yes"] },
-    number: forTwoDays ? 4 : 5,
+    minutes: {
+      choices: [10, 20, 30, 45],
+      chosen: forTwoDays ? 30 : 20,
+      of: (question) => minutesOf([question], FOLLOW_UP),
+    },
+    number: 5,
     pool: forTwoDays ? "sheet" : "all",
     needs: "one topic, one level and one kind",
     choice: "Choose topics, levels, kinds and target times",

@@ -149,12 +149,13 @@ const session = (() => {
    * @property {(entry: any) => boolean} isWeak whether what was rated is to be repeated
    * @property {Record<string, [string, (entry: any, piece: any) => boolean]>} [pools] more to draw from, by name: words, test
    * @property {number} number so many at first
+   * @property {{choices: number[], chosen: number, of: (piece: any) => number}} [minutes] to fill in place of a number
    * @property {string} [pool] the name of what is drawn from at first
    * @property {string} needs what must be chosen
    * @property {string} choice words of the fold with all that narrows the draw
    * @property {string} submit words of the button
    * @property {string} [order] in which order they come
-   * @property {(fit: any[], number: number) => string} [length] how long so many of those that fit take
+   * @property {(drawn: any[]) => string} [length] how long what is drawn takes
    * @property {() => {element: HTMLElement, read: () => any}} [extra] a further field; read gives {value}, or {problem, field}
    * @property {(drawn: any[], pool: string, extra: any) => void} begin
    * @property {() => null | {label: string, words: string, resume: () => void, discard: () => void}} unfinished
@@ -173,7 +174,12 @@ const session = (() => {
       weak: [`${nouns} to repeat, rated 0 or 1`, (entry) => Boolean(entry) && given.isWeak(entry)],
       ...given.pools,
     };
-    const chosen = { groups: {}, pool: given.pool ?? "all", number: String(given.number) };
+    const chosen = {
+      groups: {},
+      pool: given.pool ?? "all",
+      minutes: String(given.minutes?.chosen ?? ""),
+      number: String(given.number),
+    };
     let recount = () => {}; // of the form that shows
     let unfold = () => {}; // what narrows the draw, if anything does
 
@@ -189,8 +195,16 @@ const session = (() => {
       const pool = dom.menu({ name: `${prefix}pool` }, options, chosen.pool);
       const most = pieces.length;
       const number = h("input", { type: "number", name: `${prefix}number`, min: 1, max: most, value: chosen.number });
+      const numbered = h("label", {}, `Number of ${noun}s `, number);
       const length = h("span", { class: "mock-length", id: `${prefix}mock-length` });
+      const described = given.length ? { "aria-describedby": length.id } : {};
       if (given.length) number.setAttribute("aria-describedby", length.id);
+      const lengths = (given.minutes?.choices ?? []).map((value) => [String(value), `${value} minutes`]);
+      const minutes = dom.menu(
+        { name: `${prefix}minutes`, ...described },
+        [...lengths, ["", "By number"]],
+        chosen.minutes,
+      );
       const status = h("p", { role: "status", class: "mock-told" });
       const extra = given.extra?.();
 
@@ -199,6 +213,7 @@ const session = (() => {
           chosen.groups[key] = boxes[place].values();
         });
         chosen.pool = pool.value;
+        chosen.minutes = minutes.value;
         chosen.number = number.value;
         const entries = rated(); // another page may have rated since
         return pieces.filter(
@@ -208,10 +223,15 @@ const session = (() => {
         );
       };
       const isNumber = (wanted) => Number.isInteger(wanted) && wanted >= 1 && wanted <= most;
+      const isBad = () => !minutes.value && !isNumber(Number(number.value));
+      let drawn = []; // ahead, so that its length can be told
       recount = () => {
         const fit = fitting();
-        const wanted = Number(number.value);
-        length.textContent = fit.length && isNumber(wanted) ? (given.length?.(fit, wanted) ?? "") : "";
+        numbered.hidden = Boolean(minutes.value);
+        if (isBad()) drawn = [];
+        else if (minutes.value) drawn = util.filling(fit, Number(minutes.value), given.minutes.of);
+        else drawn = util.sample(fit, Number(number.value));
+        length.textContent = drawn.length ? (given.length?.(drawn) ?? "") : "";
         status.textContent = `${plural(fit.length, noun)} to draw from.`;
       };
       const refuse = (field, words) => {
@@ -221,14 +241,11 @@ const session = (() => {
       };
       const submit = (event) => {
         event.preventDefault();
-        const fit = fitting();
-        const wanted = Number(number.value);
-        const bad = !isNumber(wanted);
         const further = extra?.read() ?? {};
-        number.setAttribute("aria-invalid", String(bad));
-        if (bad) refuse(number, `Type how many ${noun}s you want: a whole number from 1 to ${most}.`);
+        number.setAttribute("aria-invalid", String(isBad()));
+        if (isBad()) refuse(number, `Type how many ${noun}s you want: a whole number from 1 to ${most}.`);
         else if (further.problem) refuse(further.field, further.problem);
-        else if (fit.length) given.begin(util.sample(fit, wanted), chosen.pool, further.value);
+        else if (drawn.length) given.begin(drawn, chosen.pool, further.value);
         else {
           status.textContent = `No ${noun} fits: choose at least ${given.needs}, or draw from all.`;
           choice.open = true;
@@ -249,7 +266,8 @@ const session = (() => {
         h(
           "div",
           { class: "mock-draw" },
-          h("label", {}, `Number of ${noun}s `, number),
+          given.minutes ? h("label", {}, "Length ", minutes) : null,
+          numbered,
           given.length ? length : null,
           h("label", {}, "Draw from ", pool),
           h("button", { type: "submit", class: "mock-button mock-main" }, given.submit),

@@ -25,12 +25,13 @@ const store = (() => {
   let memory = ""; // what is kept where storage is refused
   let available = works();
 
-  /** Whether the browser stores anything here: asking may throw, and so may writing. */
+  /** Whether the browser stores anything here: asking may throw, and so may writing, or what is written is not there. */
   function works() {
     try {
       localStorage.setItem(`${KEY}-probe`, "1");
+      const stored = localStorage.getItem(`${KEY}-probe`) === "1";
       localStorage.removeItem(`${KEY}-probe`);
-      return true;
+      return stored;
     } catch {
       return false;
     }

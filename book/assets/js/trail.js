@@ -1,5 +1,6 @@
 // The way back: who comes to a page from a step of a study plan or from the forty questions finds there, at the foot of the
-// window, which step or question it is, and the next question. The tab alone knows it.
+// window, which step or question it is, and the next question. The tab alone knows it. A page that a plan tells to read is
+// the step in all its sections, of any other only the place that the link leads to.
 (() => {
   "use strict";
 
@@ -34,12 +35,12 @@
     const section = table.closest("section");
     const title = section.querySelector("h2").firstChild.textContent.trim().replace(/^The /, "");
     const name = title[0].toUpperCase() + title.slice(1);
-    const back = new URL(`#${section.id}`, location.href).href;
     const rows = dom.all("tbody tr", table);
     const stops = () =>
-      rows.flatMap((row, place) =>
-        links(row).map(({ href }) => ({ href, back, words: `${name}: step ${place + 1} of ${rows.length}` })),
-      );
+      rows.flatMap((row, place) => {
+        const back = new URL(`#${row.id}`, location.href).href;
+        return links(row).map(({ href }) => ({ href, back, words: `${name}: step ${place + 1} of ${rows.length}` }));
+      });
     lead(table, () => ({ plan: stops(), sheet: undefined }));
   }
 
@@ -57,7 +58,8 @@
     const here = location.href;
     const place = sheet.findIndex(({ href }) => href === here);
     const question = sheet[place];
-    const step = plan.find(({ href }) => href === (question?.back ?? here));
+    const stop = (place) => plan.find(({ href }) => href === place);
+    const step = question ? stop(question.back) : (stop(here) ?? stop(here.replace(/#.*/, "")));
     const next = question && sheet[place + 1];
     const parts = [
       step && h("a", { href: step.back }, step.words),

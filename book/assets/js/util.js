@@ -93,6 +93,30 @@ const util = (() => {
       .sort((one, other) => one - other)
       .map((place) => list[place]);
 
+  /**
+   * Draw at random what fits into a room, each by its size: as much as goes in, or one of the smallest where nothing does.
+   * What is drawn keeps the order of the list.
+   * @template T
+   * @param {T[]} list
+   * @param {number} room
+   * @param {(one: T) => number} size
+   * @param {string} [seed]
+   * @returns {T[]}
+   */
+  function filling(list, room, size, seed = freshSeed()) {
+    const mixed = shuffled(list, seed);
+    let left = room;
+    const drawn = new Set();
+    for (const one of mixed) {
+      if (size(one) > left) continue;
+      left -= size(one);
+      drawn.add(one);
+    }
+    const least = Math.min(...mixed.map(size));
+    if (!drawn.size && mixed.length) drawn.add(mixed.find((one) => size(one) === least));
+    return list.filter((one) => drawn.has(one));
+  }
+
   return Object.freeze({
     isObject,
     isDated,
@@ -108,5 +132,6 @@ const util = (() => {
     freshSeed,
     shuffled,
     sample,
+    filling,
   });
 })();

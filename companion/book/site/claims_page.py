@@ -203,7 +203,7 @@ class LedgerTable(SphinxDirective):
         return [
             *table(self, meanings, "ledger-counts ledger-verdicts"),
             *table(self, bases, "ledger-counts ledger-bases"),
-            *table(self, rows, "ledger-counts ledger-chapters"),
+            *table(self, rows, "ledger-counts ledger-chapters listed"),
             *(
                 [self._paragraph(f"Chapters without a claim: {', '.join(without)}.", "ledger-without")]
                 if without

@@ -22,6 +22,7 @@ LABEL = "label"  # the kind of a link whose words stay as they are
 READING = ("js/util.js", "js/store.js", "js/reading.js")  # of every page
 _SHARED = tuple(f"js/{name}.js" for name in ("vocabulary", "util", "dom", "store", "practice"))  # of any page, in order
 _TRAIL = ("js/dom.js", "js/trail.js", "css/trail.css")
+STOP = "plan-stop"  # no class of an element: a page that a study plan leads to
 COPIED = ("js/copy-formula.js", "css/copy-formula.css")
 FILES = {
     "interview-question": (*_SHARED, "js/question-rating.js", "css/questions.css", *_TRAIL),
@@ -52,6 +53,7 @@ FILES = {
         *_TRAIL,
     ),
     "exercise-about": _TRAIL,
+    STOP: _TRAIL,
     "fig-pair": ("picture.css",),
     "plot-pair": ("css/plots.css",),
     "ledger-filter": ("js/util.js", "js/dom.js", "js/ledger.js", "css/ledger-filter.css"),
@@ -204,6 +206,7 @@ def add_files(app: Sphinx, page: str, template: str, context: dict, doctree: nod
     if doctree is None:
         return
     names = {name for box in doctree.findall(nodes.Element) for name in (box.tagname, *box.get("classes", []))}
+    names |= {STOP} if page in getattr(app.env, "book_stops", ()) else set()
     wanted = (file for name, files in FILES.items() if name in names for file in files)
     for file in dict.fromkeys((*READING, *wanted)):
         if file.endswith(".css"):

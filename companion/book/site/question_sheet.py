@@ -1,7 +1,6 @@
 """The forty questions on paper: ``{question-sheet}`` shows each with its short answer, ``{sheet-count}`` counts them.
 
-``{sheet-minutes}`` estimates their time, ``{linked-minutes}`` that of what a row of a plan links to,
-``{mock-minutes}`` that of a mock interview on questions drawn from the sheet.
+``{sheet-minutes}`` estimates their time, ``{linked-minutes}`` that of what a row of a plan links to.
 ``forty.yml`` of the chapter on interviews names the questions; their words come from the pages where they stand.
 ``read_plan`` tells what the steps of the two-day plan are, which the page of progress counts.
 """
@@ -13,13 +12,14 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import set_source_info
 
 from companion.book.drills import DRILLS, read_drills
 from companion.book.entries import entries
-from companion.book.model import FOLLOW_UP, TARGETS, Question
+from companion.book.model import Question
 from companion.book.pages import page_file, read_page
 from companion.book.schemas import SHEET_GROUP, check, refuse_doubles
 from companion.book.site.html import LABEL, element, link, parse, target, without_links
@@ -146,21 +146,6 @@ class SheetMinutes(SheetCount):
         return f"{MINUTES_A_QUESTION * questions} min"
 
 
-class MockMinutes(SphinxRole):
-    """The role ``{mock-minutes}`4```: how long so many questions of the sheet take, with all follow-ups, on average."""
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the time that the mock interview tells for them, with its unit."""
-        self.env.note_dependency(str(Path(self.env.srcdir, SHEET)))
-        try:
-            names = {name for _, names in read_sheet(Path(self.env.srcdir)) for name in names}
-            drawn = [item for item in gather(self.env) if item.name in names]
-        except ValueError as error:
-            return [], [self.inliner.reporter.error(str(error))]
-        minutes = sum(TARGETS[item.level] * (1 + FOLLOW_UP * len(item.follow_ups)) for item in drawn) / len(drawn)
-        return [nodes.Text(f"{int(minutes * int(self.text) + 0.5)} min")], []
-
-
 class linked_minutes(nodes.inline):
     """The place of a time that is known once its row of a table is read."""
 
@@ -194,12 +179,37 @@ def add_up(app: Sphinx, doctree: nodes.document) -> None:
         place.replace_self(nodes.Text(f"{minutes} min"))
 
 
+def name_steps(app: Sphinx, doctree: nodes.document) -> None:
+    """Give each step of a study plan an id, so that the way back leads to it."""
+    for table in doctree.findall(nodes.table):
+        if "study-plan" in table["classes"]:
+            plan = next((name for name in table["classes"] if name.startswith("plan-")), "plan")
+            for number, row in enumerate(table.next_node(nodes.tbody).findall(nodes.row), start=1):
+                row["ids"].append(f"{plan}-step-{number}")
+
+
+def note_stops(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Note the pages that the study plans lead to, and return those whose files change with it."""
+    plan, stops = PLAN.with_suffix("").as_posix(), set()
+    tables = env.get_doctree(plan).findall(nodes.table) if plan in env.found_docs else ()
+    for table in (one for one in tables if "study-plan" in one["classes"]):
+        for to in table.findall(addnodes.pending_xref):
+            label = env.get_domain("std").anonlabels.get(to["reftarget"])
+            stops.add(label[0] if label else to["reftarget"].strip("/"))
+    stops &= env.found_docs
+    changed = stops ^ getattr(env, "book_stops", set())
+    env.book_stops = stops
+    return sorted(changed & env.found_docs)
+
+
 def setup(app: Sphinx) -> dict[str, object]:
     """Register the directive and the roles with Sphinx."""
     app.setup_extension("companion.book.site.questions_index")
     app.add_directive("question-sheet", QuestionSheet)
-    for name, role in (("sheet-count", SheetCount), ("sheet-minutes", SheetMinutes), ("mock-minutes", MockMinutes)):
+    for name, role in (("sheet-count", SheetCount), ("sheet-minutes", SheetMinutes)):
         app.add_role(name, role())
     app.add_role("linked-minutes", LinkedMinutes())
     app.connect("doctree-read", add_up)
+    app.connect("doctree-read", name_steps)
+    app.connect("env-updated", note_stops)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

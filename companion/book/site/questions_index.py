@@ -118,10 +118,7 @@ class QuestionIndex(SphinxDirective):
             if count(items, topic)
         ]
         rows.append(["All", *(str(count(items, word or "total")) for word in words)])
-        text = "The table is wider than a narrow screen: it scrolls sideways, and the topics stay."
-        hint = nodes.paragraph(text, text, classes=["question-sideways"])
-        set_source_info(self, hint)
-        return [hint, *table(self, rows, "question-counts")]
+        return table(self, rows, "question-counts listed")
 
     def _entry(self, item: Question) -> nodes.list_item:
         """One question: a link to where it stands, its kind and its level."""

@@ -1,13 +1,13 @@
 """Links from a page to the source of the package, as pages of the site, so that they work without a network.
 
 ``{source}`the package's function <companion.attention.attention>``` leads to the line that defines it, and the
-directive ``{package-modules}`` to all modules of the library. Only modules that some page links to get a page, and
-the page names the tests that must catch the faults planted in its module.
+directive ``{package-modules}`` to all modules of the library. Only modules that some page links to get a page, which
+leads to those of the tests that must catch the faults planted in its module.
 """
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 
@@ -180,27 +180,37 @@ def _link(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         link.replace_self(nodes.reference("", "", *link.children, refuri=uri + anchor, internal=True))
 
 
+def _page(path: str, above: list[str]) -> tuple[str, dict[str, str], str]:
+    """Make the page of a file: the lines above its code, then the code."""
+    body = highlight((toc.CHECKOUT / path).read_text("utf8"), PythonLexer(), HtmlFormatter(linespans="line"))
+    wide = f'<div class="source-code" style="overflow-x:auto" tabindex="0">{body}</div>'
+    heading = re.sub("(?<=[/_])", "<wbr>", escape(path))  # a phone must break a long path
+    lines = "".join(f"<p>{line}</p>\n" for line in above if line)
+    return page_of(path), {"title": path, "body": f"<h1>{heading}</h1>\n{lines}{wide}"}, "page.html"
+
+
 def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
-    """Make a page of each module that is linked to."""
-    tests, options = caught_in(), app.config.html_theme_options
-    base = options.get("repository_url") and f"{options['repository_url']}/blob/{options['repository_branch']}"
-    for path in modules(app.env):
-        code = (toc.CHECKOUT / path).read_text("utf8")
-        body = highlight(code, PythonLexer(), HtmlFormatter(linespans="line"))
-        wide = f'<div class="source-code" style="overflow-x:auto" tabindex="0">{body}</div>'
-        heading = re.sub("(?<=[/_])", "<wbr>", escape(path))  # a phone must break a long path
+    """Make a page of each module that is linked to, and of each file of tests that must catch its faults."""
+    shown, caught = modules(app.env), caught_in()
+    tested: dict[str, list[str]] = {}
+    for path in shown:
+        for test in caught.get(path, ()):
+            tested.setdefault(test, []).append(path)
+
+    def link(path: str, page: str, words: str) -> str:
+        return f'<a href="{app.builder.get_relative_uri(page_of(path), page)}">{words}</a>'
+
+    def files(path: str, others: Iterable[str]) -> str:
+        return ", ".join(link(path, page_of(other), f"<code>{other}</code>") for other in others)
+
+    for path in shown:
         _, chapter = summary(path)
         named = {"book/package": "The package, module by module", f"book/{chapter}/index": topic_title(chapter)}
-        links = [
-            f'<a href="{app.builder.get_relative_uri(page_of(path), page)}">{escape(words)}</a>'
-            for page, words in named.items()
-            if page in app.env.found_docs
-        ]
-        above = f"<p>{' · '.join(links)}</p>\n" if links else ""
-        shown = [(name, f"<code>{name}</code>") for name in tests.get(path, ())]
-        told = ", ".join(f'<a href="{base}/{name}">{words}</a>' if base else words for name, words in shown)
-        above += f"<p>Tested in {told}</p>\n" if told else ""
-        yield page_of(path), {"title": path, "body": f"<h1>{heading}</h1>\n{above}{wide}"}, "page.html"
+        links = [link(path, page, escape(words)) for page, words in named.items() if page in app.env.found_docs]
+        told = files(path, caught.get(path, ()))
+        yield _page(path, [" · ".join(links), told and f"Tested in {told}"])
+    for path, of in sorted(tested.items()):
+        yield _page(path, [f"Tests of {files(path, of)}"])
 
 
 def setup(app: Sphinx) -> dict[str, object]:
