@@ -6,16 +6,14 @@ diagnosis. The reader sees what differs and why, and never the answer itself.
 
 import copy
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
-
-from torch import Tensor
 
 from companion.practice import errors, robustness, running
 from companion.practice.budget import NO_BUDGET, usage
-from companion.practice.compare import FLOAT32_GUESS, TOLERANCE, difference
+from companion.practice.compare import FLOAT32_GUESS
 from companion.practice.decoys import call_between, kept
-from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.definition import Case, Exercise
+from companion.practice.diagnosis import NOTHING, diagnose
 from companion.practice.outcome import (
     NotAnswered,
     Outcome,
@@ -77,16 +75,19 @@ def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outco
             robustness.check_result_stays(exercise, cases, number, outcome, want)
             continue
         mine += [running.run_case(exercise, function, later) for later in cases[number:]]
-        mistake = None if outcome.changed else diagnose(exercise, cases, wants, mine)
-        name, why = (mistake.name, mistake.diagnosis) if mistake else (None, None)
+        found = NOTHING if outcome.changed else diagnose(exercise, cases, wants, mine)
+        if FLOAT32_GUESS in problem and not found.mistake:
+            found = NOTHING
+        name, why = found.mistake, found.why
         if outcome.error:
-            why = why or errors.explain(outcome.error)
+            why = why if name else errors.explain(outcome.error) or why
             problem = errors.format_error(outcome.error, function)
             errors.trim_traceback(outcome.error, function)
         else:
             problem = wrap(problem.removesuffix(FLOAT32_GUESS) if name else problem)
-        why = why or (_KEPT if before.keys() != kept(function).keys() else None)
-        raise WrongAnswer(told(exercise, cases, number, problem, why), exercise.name, number, name) from outcome.error
+        keeps = not name and before.keys() != kept(function).keys()
+        text = told(exercise, cases, number, problem, _KEPT if keeps else why)
+        raise WrongAnswer(text, exercise.name, number, name, None if keeps else found.pattern) from outcome.error
     robustness.check_calls_are_apart(exercise, function, cases, wants, mine)
     robustness.check_where_sizes_meet(exercise, function, cases)
     robustness.check_in_other_memory(exercise, function, cases, wants)
@@ -115,76 +116,6 @@ def cost_summary(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
         if exercise.allowed(case) != NO_BUDGET:
             return wrap(f"Cost of case {number}: {usage(outcome.cost, exercise.allowed(case))}.")
     return ""
-
-
-def diagnose(
-    exercise: Exercise, cases: Sequence[Case], wants: Sequence[object], mine: Sequence[Outcome]
-) -> Mistake | None:
-    """Find the one named mistake that explains a wrong answer.
-
-    A mistake explains an answer when it does the same on the first case that fails, on one more where more fail, and
-    is right wherever the answer is right. Of several the one that explains the most cases is taken; a tie names none.
-
-    Args:
-        exercise: whose mistakes to try.
-        cases: all cases.
-        wants: the right result for each.
-        mine: what the answer did on each.
-
-    Returns:
-        The mistake, or ``None`` where none or more than one explains the answer.
-    """
-    right = [running.problem(exercise, *pair) is None for pair in zip(mine, wants, strict=True)]
-    explained = {}
-    for mistake in exercise.mistakes:
-        for function in exercise.wrong_answers[mistake.name]:
-            count = _explains(exercise, function, cases, wants, mine, right)
-            explained[mistake.name] = max(count, explained.get(mistake.name, 0))
-    most = max(explained.values())
-    best = [mistake for mistake in exercise.mistakes if most and explained[mistake.name] == most]
-    return best[0] if len(best) == 1 else None
-
-
-def _explains(
-    exercise: Exercise,
-    function: Callable[..., object],
-    cases: Sequence[Case],
-    wants: Sequence[object],
-    mine: Sequence[Outcome],
-    right: Sequence[bool],
-) -> int:
-    """Count the failing cases on which the answer does what this function does; 0 where it explains nothing.
-
-    Errors alone are weak evidence, since many mistakes raise the same one: they count where a value agrees as well,
-    or where every failing case agrees.
-    """
-    same, values = [], 0
-    for case, want, outcome, passes in zip(cases, wants, mine, right, strict=True):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            theirs = running.run_case(exercise, function, case)
-        if passes and running.problem(exercise, theirs, want) is not None:
-            return 0  # the answer is right where this mistake fails, so it is not this mistake
-        if not passes:
-            same.append(_alike(exercise, outcome, theirs) and running.problem(exercise, theirs, want) is not None)
-            values += same[-1] and theirs.error is None
-            if not same[0]:
-                return 0
-    enough = sum(same) >= min(2, len(same)) and (values or all(same))
-    return sum(same) if enough else 0
-
-
-def _alike(exercise: Exercise, one: Outcome, other: Outcome) -> bool:
-    if one.error or other.error:  # the same complaint about the same shapes: the same operation went wrong
-        return type(one.error) is type(other.error) and str(one.error) == str(other.error)
-    if one.refusal or other.refusal:
-        return one.refusal == other.refusal
-    return _storable(other.value) and difference(one.value, other.value, exercise.tolerance) is None
-
-
-def _storable(value: object) -> bool:
-    parts = value if isinstance(value, tuple | list) else (value,)
-    return all(not isinstance(x, Tensor) or not x.is_floating_point() or x.dtype in TOLERANCE for x in parts)
 
 
 def _check_signature(exercise: Exercise, function: Callable[..., object], case: Case) -> None:

@@ -30,7 +30,7 @@ NUMBERS = 20_000
 """Cases with more numbers than this have no such call: they are there for their cost."""
 
 
-class _Endless(BaseException):
+class Endless(BaseException):
     """A call ran for too many lines; no ``except Exception`` of the answer's stops this."""
 
 
@@ -51,8 +51,13 @@ def call_between(
         _call_quietly(exercise, function, arguments)
 
 
-def _call_quietly(exercise: Exercise, function: Callable[..., object], arguments: Sequence[object]) -> None:
-    """Call an answer for what it keeps: what it prints, raises or never ends is no matter."""
+@contextlib.contextmanager
+def stopped_in_time(function: Callable[..., object]) -> Iterator[None]:
+    """Stop a function, by :class:`Endless`, when it has run for too many lines of its own module; print nothing.
+
+    Args:
+        function: that is called within.
+    """
     lines, own = 0, _space(function)
 
     def count(frame: FrameType, event: str, argument: object) -> Callable[..., object] | None:
@@ -61,7 +66,7 @@ def _call_quietly(exercise: Exercise, function: Callable[..., object], arguments
             return None
         lines += 1
         if lines > LINES:
-            raise _Endless
+            raise Endless
         return count
 
     tracer, hook = sys.gettrace(), sys.breakpointhook
@@ -70,12 +75,16 @@ def _call_quietly(exercise: Exercise, function: Callable[..., object], arguments
         try:
             sys.breakpointhook = lambda *_, **__: None
             sys.settrace(count)
-            exercise.results(function, arguments)
-        except (Exception, _Endless):
-            pass
+            yield
         finally:
             sys.settrace(tracer)
             sys.breakpointhook = hook
+
+
+def _call_quietly(exercise: Exercise, function: Callable[..., object], arguments: Sequence[object]) -> None:
+    """Call an answer for what it keeps: what it prints, raises or never ends is no matter."""
+    with contextlib.suppress(Exception, Endless), stopped_in_time(function):
+        exercise.results(function, arguments)
 
 
 def decoy(cases: Sequence[Case], index: int, way: int | None = None) -> tuple[object, ...] | None:

@@ -59,7 +59,12 @@ MEANINGS: tuple[tuple[str, str], ...] = (
         "`.t()` takes two axes at most, and this tensor has {0}. Swap the two that you mean, counted from the end.",
     ),
     (
-        r"to have the same dtype|expected scalar type \w+ but found \w+",
+        r"tensor\.mT is only supported on matrices.* Got (\d+)-D tensor",
+        "`.mT` swaps the last two axes, and this tensor has {0}. A row and a column of a vector are made with a new "
+        "axis: `x[..., None, :]` and `x[..., :, None]`.",
+    ),
+    (
+        r"to have the same dtype|must have the same dtype|expected scalar type \w+ but found \w+",
         "A product takes tensors of one dtype and converts none. A new tensor is float32 unless it is told otherwise: "
         "give it the dtype of the arguments.",
     ),

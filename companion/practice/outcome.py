@@ -46,12 +46,15 @@ class WrongAnswer(AssertionError):
     Attributes:
         exercise: name of the exercise.
         case: number of the first case that fails, from 1.
-        mistake: name of the mistake recognised, or ``None``.
+        mistake: name of the mistake recognised, or ``None``; two names with a plus between them, where it took both.
+        pattern: name of what the wrong results have in common, where no mistake was recognised, or ``None``.
     """
 
-    def __init__(self, message: str, exercise: str, case: int, mistake: str | None = None) -> None:
+    def __init__(
+        self, message: str, exercise: str, case: int, mistake: str | None = None, pattern: str | None = None
+    ) -> None:
         super().__init__(message)
-        self.exercise, self.case, self.mistake = exercise, case, mistake
+        self.exercise, self.case, self.mistake, self.pattern = exercise, case, mistake, pattern
 
     def _render_traceback_(self) -> list[str]:
         """Show the message alone in a notebook: it names the reader's lines, and the others are the checker's."""

@@ -37,6 +37,8 @@ ERRORS = [
     (lambda: BATCH.t(), "`.t()` takes two axes at most, and this tensor has 3."),
     (lambda: SCORES @ SCORES.mT.double(), "A product takes tensors of one dtype and converts none."),
     (lambda: BATCH @ BATCH.mT.double(), "A product takes tensors of one dtype and converts none."),
+    (lambda: SCORES[0].addmv(SCORES.mT.double(), SCORES[:, 0]), "A product takes tensors of one dtype"),
+    (lambda: SCORES[0].mT, "`.mT` swaps the last two axes, and this tensor has 1."),
     (lambda: SCORES.masked_fill(MASK.float(), 0.0), "A tensor of booleans is needed here"),
     (lambda: ~SCORES, "A tensor of booleans is needed here"),
     (lambda: torch.where(SCORES, SCORES, 0.0), "A tensor of booleans is needed here"),

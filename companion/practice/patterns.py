@@ -1,0 +1,201 @@
+"""General diagnoses: what all wrong results of an answer have in common, where no named mistake explains them.
+
+They hold for every exercise, so they say what is seen and where to look. A sentence is told where it holds in two of
+three cases that fail, or more.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from companion.practice import likeness, places
+from companion.practice.compare import TOLERANCE
+from companion.practice.definition import Case, Exercise
+from companion.practice.likeness import Pair
+from companion.practice.outcome import Outcome
+
+PATTERNS: tuple[Callable[[Pair], Iterator[str]], ...] = (
+    likeness.not_in_dtype,
+    likeness.not_in_shape,
+    likeness.swapped_axes,
+    likeness.one_too_many,
+    likeness.reduced,
+    likeness.moved,
+    likeness.turned,
+    likeness.by_a_factor,
+    likeness.with_an_argument,
+    likeness.a_step_off,
+    places.all_wrong_ones_nan,
+    places.one_off,
+    places.sums_along,
+    places.by_rows,
+    likeness.in_other_places,
+    places.in_a_place,
+)
+"""In the order in which they are tried: those that say most come first."""
+
+MOST = 20_000
+"""Results with more entries than this are not looked at."""
+
+ENOUGH = 3
+"""Entries that must be wrong in all; numbers alone must be wrong in two cases."""
+
+
+def explain(
+    exercise: Exercise, cases: Sequence[Case], mine: Sequence[Outcome], wants: Sequence[object], right: Sequence[bool]
+) -> tuple[str, str] | None:
+    """Say what the wrong results have in common.
+
+    Args:
+        exercise: what is asked.
+        cases: all cases.
+        mine: what the answer did on each.
+        wants: the right result of each.
+        right: whether the answer was right.
+
+    Returns:
+        The name of the pattern and a sentence or two; ``None`` where they have nothing in common.
+    """
+    failed = [i for i, passes in enumerate(right) if not passes]
+    results = [(mine[i].value, wants[i], cases[i]) for i in failed if _has_result(mine[i])]
+    if results and _has_result(mine[failed[0]]):
+        found = _in_results(exercise, results)
+        if found:
+            return found
+    said = next(_which_cases(exercise, cases, right), None)
+    return ("cases", said) if said else None
+
+
+def _has_result(outcome: Outcome) -> bool:
+    return not (outcome.error or outcome.refusal or outcome.changed or outcome.excess)
+
+
+def _in_results(exercise: Exercise, results: list[tuple[object, object, Case]]) -> tuple[str, str] | None:
+    prefix = ""
+    if isinstance(results[0][1], tuple | list) and not _one_kind(results[0][1]):
+        count = len(results[0][1])
+        results = [row for row in results if isinstance(row[0], tuple | list) and len(row[0]) == len(row[1]) == count]
+        if not results:
+            return None
+        exchanged = _exchanged(exercise, results)
+        if exchanged:
+            return exchanged
+        part = next((k for k in range(count) if _differ(exercise, results[0], k)), None)
+        if part is None:
+            return None
+        results = [
+            (got[part], want[part], case) for got, want, case in results if _differ(exercise, (got, want, case), part)
+        ]
+        prefix = f"Of {exercise.returns[part] if exercise.returns else f'result {part + 1}'}: "
+    pairs = [pair for row in results if (pair := _pair(exercise, *row)) is not None]
+    if not pairs or (sum(pair.want.numel() for pair in pairs) < ENOUGH and len(pairs) < 2):
+        return None
+    largest = max(pairs, key=lambda pair: pair.want.numel())
+    for pattern in PATTERNS:
+        said = [set(pattern(pair)) for pair in pairs]
+        for sentence in dict.fromkeys([*pattern(pairs[0]), *pattern(largest)]):
+            holds = sum(sentence in one for one in said)
+            if 3 * holds >= 2 * len(pairs) and (holds > 1 or len(pairs) == 1):
+                return pattern.__name__, prefix + sentence
+    return None
+
+
+def _one_kind(parts: Sequence[object]) -> bool:
+    """Whether a list is one sequence of numbers or words, and not several results."""
+    return all(type(x) in (int, float, bool, str) for x in parts)
+
+
+def _differ(exercise: Exercise, row: tuple[object, object, Case], part: int) -> bool:
+    pair = _pair(exercise, row[0][part], row[1][part], row[2])
+    return pair is not None and not pair.like(pair.got, pair.want)
+
+
+def _exchanged(exercise: Exercise, results: list[tuple[object, object, Case]]) -> tuple[str, str] | None:
+    """Notice right results in another order."""
+    count = len(results[0][1])
+    if not 2 <= count <= 4:
+        return None
+    for order in itertools.permutations(range(count)):
+        if order != tuple(range(count)) and all(
+            not _differ(exercise, ([got[k] for k in order], want, case), part)
+            and _pair(exercise, got[order[part]], want[part], case)
+            for got, want, case in results
+            for part in range(count)
+        ):
+            names = f": {', '.join(exercise.returns)} are asked for" if exercise.returns else ""
+            return "exchanged", f"Your results are right and come in another order{names}."
+    return None
+
+
+def _pair(exercise: Exercise, got: object, want: object, case: Case) -> Pair | None:
+    """Make two results of one kind comparable; ``None`` where they are not."""
+    arguments = dict(zip(exercise.parameters, case.arguments, strict=True))
+    one, other = _as_tensor(got), _as_tensor(want)
+    if one is None and isinstance(want, list | tuple | str) and isinstance(got, list | tuple | str):
+        try:
+            known = {word: i for i, word in enumerate(dict.fromkeys([*want, *got]))}
+        except TypeError:
+            return None
+        one, other = ([known[word] for word in x] for x in (got, want))
+        return Pair(torch.tensor(one).double(), torch.tensor(other).double(), arguments, 0.0, numbers=False, whole=True)
+    if one is None or other is None or max(one.numel(), other.numel()) > MOST:
+        return None
+    whole = not other.is_floating_point()
+    allowed = 0.0 if whole else 10 * exercise.tolerance.get(other.dtype, TOLERANCE[torch.float32])
+    if one.dtype in (torch.float32, torch.float16, torch.bfloat16) and not whole:
+        allowed = max(allowed, TOLERANCE[torch.float32])
+    numbers = other.dtype != torch.bool
+    return Pair(one.double(), other.double(), arguments, allowed, numbers=numbers, whole=whole and numbers)
+
+
+def _as_tensor(x: object) -> Tensor | None:
+    if isinstance(x, Tensor):
+        return None if x.is_complex() or x.layout is not torch.strided else x.detach().cpu()
+    if isinstance(x, bool | int | float) or (
+        isinstance(x, list | tuple) and x and all(type(y) in (int, float) for y in x)
+    ):
+        return torch.tensor(x, dtype=None if _is_whole(x) else torch.float64)
+    return None
+
+
+def _is_whole(x: object) -> bool:
+    parts = x if isinstance(x, list | tuple) else (x,)
+    return all(isinstance(y, int) and abs(y) < 2**53 for y in parts)
+
+
+def _which_cases(exercise: Exercise, cases: Sequence[Case], right: Sequence[bool]) -> Iterator[str]:
+    """Find a property of the arguments that all cases with it, and no others, are wrong."""
+    if not any(right) or all(right):
+        return
+    if right[0] and not any(right[1:]):
+        yield "Only the first case is right: does a size or a number of it stand in your code?"
+    traits = [_traits(exercise, case) for case in cases]
+    for trait in dict.fromkeys(itertools.chain(*traits)):
+        has = [trait in one for one in traits]
+        if all(one != passes for one, passes in zip(has, right, strict=True)):
+            yield f"The cases that are wrong are those in which {trait}; all others are right."
+
+
+def _traits(exercise: Exercise, case: Case) -> list[str]:
+    found = []
+    for name, value in zip(exercise.parameters, case.arguments, strict=True):
+        if value is None:
+            found.append(f"`{name}` is None")
+        elif isinstance(value, bool):
+            found.append(f"`{name}` is {value}")
+        elif isinstance(value, int | float):
+            found += [f"`{name}` is {x}" for x in (0, 1) if value == x]
+            found += [f"`{name}` is more than 1"] if value > 1 else []
+        elif isinstance(value, Tensor):
+            found += [f"`{name}` is given"] + [f"`{name}` has more than {n} axes" for n in (1, 2, 3) if value.ndim > n]
+            found += [f"`{name}` is {str(value.dtype).removeprefix('torch.')}"] if value.is_floating_point() else []
+            if value.dtype == torch.bool and value.ndim:
+                found += [f"a row of `{name}` is all False"] if not value.any(-1).all() else []
+                found += [f"something in `{name}` is False"] if not value.all() else []
+            found += [f"`{name}` has an axis of size {x}" for x in (0, 1) if x in value.shape]
+        elif isinstance(value, list | tuple | str):
+            found += [f"`{name}` is empty"] if not value else []
+            found += [f"`{name}` has one entry"] if len(value) == 1 else []
+    return found
