@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from companion.chapters.interview.exercises.bpe import _encoded
+from companion.chapters.interview.exercises.drafts import _speculative
 from companion.chapters.interview.exercises.repair_training import _steps
-from companion.chapters.interview.exercises.search import _speculative
 from companion.chapters.interview.exercises.task_attention_2_masks import _causal_layer
 from companion.chapters.interview.exercises.task_attention_3_cache import _cached
 from companion.chapters.interview.exercises.task_attention_4_groups import _grouped

@@ -70,6 +70,16 @@ GATHER_PAGES = Exercise(
             Edit("pool[table]", "pool[table[::-1]]"),
             "You read the table from its end. Its first entry is the first page of the sequence.",
         ),
+        Mistake(
+            "full-last-page-dropped",
+            Edit("[:length]", "[: (len(table) - 1) * pool.shape[1] + length % pool.shape[1]]"),
+            "You cut the last page with a remainder, which is 0 where that page is full: then none of it is left.",
+        ),
+        Mistake(
+            "pages-in-turn",
+            Edit("pool[table].flatten(0, 1)", "pool[table].transpose(0, 1).flatten(0, 1)"),
+            "You take one position of each page in turn. A page is full before the next begins: divide by its size.",
+        ),
     ),
 )
 
@@ -95,6 +105,20 @@ def _mean_of_pages(query: Tensor, keys: Tensor, values: Tensor, table: list[int]
         scores = keys[page, :filled] @ query / math.sqrt(len(query))
         outputs.append(scores.softmax(0) @ values[page, :filled])
     return torch.stack(outputs).mean(0)
+
+
+def _read_first(
+    query: Tensor, keys: Tensor, values: Tensor, table: list[int], length: int, empty: float | str
+) -> Tensor:
+    """Read all pages, and give the empty positions a score, or make the mistake that is named."""
+    key, value = keys[table].flatten(0, 1), values[table].flatten(0, 1)
+    scores, hidden = key @ query / math.sqrt(len(query)), torch.arange(len(key)) >= length
+    if empty == "no shift":
+        powers = scores[:length].exp()
+        return powers @ value[:length] / powers.sum()
+    if empty == "no values":
+        return scores.masked_fill(hidden, 0.0).softmax(0) @ value.masked_fill(hidden[:, None], 0.0)
+    return scores.masked_fill(hidden, empty).softmax(0) @ value
 
 
 def _attention_cases() -> list[Case]:
@@ -172,6 +196,30 @@ PAGED_ATTENTION = Exercise(
             "no-table",
             Edit("enumerate(table)", "enumerate(range(len(table)))"),
             "You visited the first pages of the pool. The table says which ones belong to the sequence.",
+        ),
+        Mistake(
+            "no-shift",
+            lambda query, keys, values, table, length: _read_first(query, keys, values, table, length, "no shift"),
+            "You exponentiated the scores as they are. Large ones overflow, and very low ones give 0 divided by 0: "
+            "subtract the largest first.",
+        ),
+        Mistake(
+            "zero-for-a-score",
+            lambda query, keys, values, table, length: _read_first(query, keys, values, table, length, 0.0),
+            "You set what is empty to 0. A score of 0 has weight exp(0) = 1: leave the empty positions out.",
+            also=(lambda *state: _read_first(*state, "no values"),),
+        ),
+        Mistake(
+            "hidden-by-a-number",
+            lambda query, keys, values, table, length: _read_first(query, keys, values, table, length, -1e9),
+            "You hid the empty positions by a finite number, and the scores of real ones can be lower. Use -inf, or "
+            "leave them out.",
+            also=(lambda *state: _read_first(*state, -1e4), lambda *state: _read_first(*state, -1e20)),
+        ),
+        Mistake(
+            "scaled-by-the-values",
+            Edit("len(query)", "len(values[0, 0])"),
+            "You divided by the root of the width of the values. A score sums over the width of query and key.",
         ),
     ),
 )

@@ -20,6 +20,12 @@ def _in_columns(weight: Tensor, bits: int, group: int) -> tuple[Tensor, Tensor]:
     return rounded.reshape(weight.mT.shape).mT, scales
 
 
+def _strided(weight: Tensor, bits: int, group: int) -> tuple[Tensor, Tensor]:
+    groups = weight.unflatten(-1, (group, -1))
+    scales = groups.abs().amax(1, keepdim=True) / (2 ** (bits - 1) - 1)
+    return ((groups / scales).round() * scales).flatten(1), scales[:, 0]
+
+
 def _whole(weight: Tensor, bits: int, group: int) -> tuple[Tensor, Tensor]:
     scale = weight.abs().max() / (2 ** (bits - 1) - 1)
     return (weight / scale).round() * scale, scale.expand(len(weight), weight.shape[-1] // group)
@@ -75,6 +81,23 @@ GROUP_QUANTISE = Exercise(
             "integers-returned",
             Edit(".round() * scales[..., None]", ".round()"),
             "You returned the integers. Multiply them by their scales.",
+        ),
+        Mistake(
+            "half-up",
+            Edit("(groups / scales[..., None]).round()", "(groups / scales[..., None] + 0.5).floor()"),
+            "You round ties up. `torch.round` takes the even one of the two integers.",
+        ),
+        Mistake(
+            "fraction-cut-off",
+            Edit(".round()", ".trunc()"),
+            "You cut the fraction off, as a conversion to integers does. Round to the nearest integer first.",
+        ),
+        Mistake(
+            "neighbours-apart",
+            _strided,
+            "You swapped the number of groups and their size in a reshape. A row has c / group groups of `group` "
+            "neighbours each.",
+            also=(Edit("(-1, group)", "(group, -1)"),),
         ),
     ),
 )

@@ -71,6 +71,12 @@ BATCH_PASSES = Exercise(
             Edit("max(answers[i : i + rows])", "max(sorted(answers)[i : i + rows])"),
             "You sorted the answers before you made static batches. They come in the order of the list.",
         ),
+        Mistake(
+            "one-pass-too-many",
+            Edit("max(busy)", "max(busy) + 1"),
+            "Your continuous server makes a pass in which nothing runs. A row that becomes free takes the next request "
+            "before the next pass, and after the last token there is none.",
+        ),
     ),
 )
 
@@ -113,6 +119,7 @@ BEST_DRAFT = Exercise(
             "own-token-missing",
             Edit("for k in range(n + 1)", "for k in range(1, n + 1)"),
             "You left out the token that the pass gives besides the accepted guesses.",
+            also=(Edit("range(n + 1)) /", "range(min(n, 1), n + 1)) /"),),  # no guess gives 1 all the same
         ),
         Mistake(
             "cost-free",
@@ -135,6 +142,27 @@ BEST_DRAFT = Exercise(
             "one-cost-a-round",
             Edit("(1 + cost * n)", "(1 + cost * min(n, 1))"),
             "You paid for one guess a round. Guesses are made one after the other, and each has its cost.",
+        ),
+        Mistake(
+            "last-of-equals",
+            Edit("gains.index(max(gains))", "max(range(most + 1), key=lambda n: (gains[n], n))"),
+            "Of several numbers with the same speed-up you took the largest. More guesses then gain nothing.",
+        ),
+        Mistake(
+            "bound-left-out",
+            Edit("for n in range(most + 1)", "for n in range(max(most, 1))"),
+            "You never try `most` guesses. The range ends one too early.",
+        ),
+        Mistake(
+            "divided-by-zero",
+            Edit("sum(rate**k for k in range(n + 1))", "(1 - rate ** (n + 1)) / (1 - rate)"),
+            "The closed form of the sum divides by 1 - rate, which is 0 where everything is accepted. Add the powers "
+            "up, or treat a rate of 1 apart.",
+        ),
+        Mistake(
+            "target-pass-free",
+            Edit("(1 + cost * n)", "(cost * n or 1)"),
+            "You left out the pass of the target. A round takes it and the cost of the guesses.",
         ),
     ),
 )

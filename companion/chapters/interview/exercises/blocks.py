@@ -93,6 +93,13 @@ ENCODER_BLOCK = Exercise(
             "residual-of-the-normed",
             Edit("x + _attended", "_norm(x, gains[0]) + _attended"),
             "You added the branch to the normalised input. The residual path carries the input as it is.",
+            also=(
+                Edit("return x + ", "return _norm(x, gains[1]) + "),
+                (
+                    Edit("x + _attended", "_norm(x, gains[0]) + _attended"),
+                    Edit("return x + ", "return _norm(x, gains[1]) + "),
+                ),
+            ),
         ),
         Mistake(
             "second-norm-missing",
@@ -118,6 +125,70 @@ ENCODER_BLOCK = Exercise(
             "no-relu",
             Edit(".relu()", ""),
             "Without an activation between them the two matrices are one matrix.",
+        ),
+        Mistake(
+            "parallel",
+            (Edit("    x = x + _attended", "    y = x + _attended"), Edit("return x + ", "return y + ")),
+            "Both branches read the input. The feed-forward network reads what the first line gives.",
+        ),
+        Mistake(
+            "gains-swapped",
+            (Edit("_norm(x, gains[0])", "_norm(x, gains[-1])"), Edit("_norm(x, gains[1])", "_norm(x, gains[0])")),
+            "The two gains have changed places: the first row belongs to the attention.",
+        ),
+        Mistake(
+            "scaled-by-all-heads",
+            Edit("key.shape[-1]", "x.shape[-1]", of=_attended),
+            "You divided by the root of the width of all heads together. A score sums over the width of one head.",
+        ),
+        Mistake(
+            "no-scale",
+            Edit(" / math.sqrt(key.shape[-1])", "", of=_attended),
+            "You did not divide the scores by the square root of the width of a head.",
+        ),
+        Mistake(
+            "causal",
+            Edit(
+                "~real[:, None, None]",
+                "~(real[:, None, None] & torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril())",
+                of=_attended,
+            ),
+            "Your attention is causal. An encoder sees the whole text, without the padding.",
+        ),
+        Mistake(
+            "queries-hidden",
+            Edit("~real[:, None, None], -torch.inf", "~real[:, None, :, None], -1e9", of=_attended),
+            "You hid the rows of the padding, which are its queries. Its keys have to be hidden: the last axis.",
+            also=(Edit("~real[:, None, None]", "~real[:, None, :, None]", of=_attended),),
+        ),
+        Mistake(
+            "gelu",
+            Edit("(_norm(x, gains[1]) @ w_1).relu()", "F.gelu(_norm(x, gains[1]) @ w_1)"),
+            "You took a GELU. The activation asked for is a ReLU.",
+        ),
+        Mistake(
+            "unbiased-deviation",
+            Edit(
+                "F.layer_norm(x, x.shape[-1:], gain)",
+                "(x - x.mean(dim=-1, keepdim=True)) / (x.std(dim=-1, keepdim=True) + 1e-5) * gain",
+                of=_norm,
+            ),
+            "Your norm divides by `std`, which has d - 1 in its denominator. A layer norm divides the squares by d.",
+            also=(
+                Edit(
+                    "F.layer_norm(x, x.shape[-1:], gain)",
+                    "(x - x.mean(dim=-1, keepdim=True)) / (x.var(dim=-1, keepdim=True) + 1e-5).sqrt() * gain",
+                    of=_norm,
+                ),
+            ),
+        ),
+        Mistake(
+            "padding-zeroed",
+            (
+                Edit("    return x + (", "    out = x + ("),
+                Edit("@ w_2", "@ w_2\n    return out * (torch.arange(x.shape[1]) < lengths[:, None])[..., None]"),
+            ),
+            "You set the rows of the padding to 0. They are computed like the others; only their keys are hidden.",
         ),
     ),
 )

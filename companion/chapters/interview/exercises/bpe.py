@@ -32,6 +32,12 @@ def _merge_most_frequent(words: list[list[str]], counts: list[int]) -> tuple[Pai
     return best, [_joined(word, best) for word in words]
 
 
+def _from_the_right(words: list[list[str]], counts: list[int]) -> tuple[Pair, list[list[str]]]:
+    best, _ = _merge_most_frequent(words, counts)
+    turned = [_joined([piece[::-1] for piece in word[::-1]], (best[1][::-1], best[0][::-1])) for word in words]
+    return best, [[piece[::-1] for piece in word[::-1]] for word in turned]
+
+
 def _merge_trial(answer: Callable[..., object], words: list[list[str]], counts: list[int]) -> tuple[object, object]:
     """Call the answer once, and see that its pair can be the key of a dictionary."""
     pair, joined = several(answer(words, counts), "pair", "words")
@@ -131,6 +137,22 @@ BPE_MERGE = Exercise(
             "across-words",
             Edit("    best =", "    seen = Counter(pairwise([piece for word in words for piece in word]))\n    best ="),
             "You counted the last letter of a word with the first of the next. Pairs stand within a word.",
+        ),
+        Mistake(
+            "joined-text-decides",
+            Edit("(-seen[pair], pair))", "(-seen[pair], pair[0] + pair[1]))"),
+            "Among equally frequent pairs you compare the joined texts. Pairs are compared piece by piece.",
+        ),
+        Mistake(
+            "replaced-as-text",
+            Edit("_joined(word, best)", '" ".join(word).replace(" ".join(best), "".join(best)).split(" ")'),
+            "You replaced the pair in the joined text, where it also matches the end of one piece or the beginning of "
+            "another. Compare whole pieces.",
+        ),
+        Mistake(
+            "from-the-right",
+            _from_the_right,
+            "You joined from the right. In three equal letters the first two are joined.",
         ),
     ),
 )

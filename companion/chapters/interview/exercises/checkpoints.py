@@ -119,5 +119,15 @@ CHECKPOINTED_BACKWARD = Exercise(
             Edit("h = torch.tanh(h @ w)", "h = h if i else torch.tanh(h @ w)"),
             "Your checkpoints are not the inputs of their own layers: each part has to start from what reached it.",
         ),
+        Mistake(
+            "slope-of-a-second-tanh",
+            Edit("inputs[i + 1] ** 2", "torch.tanh(inputs[i + 1]) ** 2"),
+            "You took the tanh of what is a tanh already. The slope is 1 minus the square of the layer's output.",
+        ),
+        Mistake(
+            "weight-gradient-transposed",
+            Edit("inputs[i].mT @ d_before", "d_before.mT @ inputs[i]"),
+            "Your gradients of the weights are transposed: the input comes first, since h is multiplied from the left.",
+        ),
     ),
 )

@@ -99,6 +99,39 @@ GROUPED_QUERY = Exercise(
             Edit("output.transpose(1, 2).flatten(2)", "output.reshape(*x.shape[:2], -1)"),
             "You reshaped before you swapped heads and positions back. The numbers of one position end up in several.",
         ),
+        Mistake(
+            "scaled-by-model-width",
+            Edit("key.shape[-1]", "x.shape[-1]"),
+            "You divided by the root of the model's width. A score sums over the width of one head.",
+        ),
+        Mistake(
+            "cut-by-a-reshape-alone",
+            Edit(
+                "x.unflatten(-1, (n_heads, -1)).transpose(1, 2)", "x.reshape(len(x), n_heads, x.shape[1], -1)", of=_cut
+            ),
+            "You reshaped to (batch, heads, t, width) in one go, which mixes positions. Cut the last axis into heads, "
+            "then swap heads and positions.",
+        ),
+        Mistake(
+            "itself-hidden",
+            Edit("triu(1)", "triu(0)"),
+            "A position does not see itself, and the first one sees nothing. The mask begins above the diagonal.",
+        ),
+        Mistake(
+            "one-later-seen",
+            Edit("triu(1)", "triu(2)"),
+            "A position sees the one behind it. The mask begins right above the diagonal.",
+        ),
+        Mistake(
+            "mask-after-softmax",
+            Edit(".masked_fill(later, -torch.inf).softmax(dim=-1)", ".softmax(dim=-1).masked_fill(later, 0.0)"),
+            "Your mask acts after the softmax: later positions have taken their share, and the rows do not sum to 1.",
+        ),
+        Mistake(
+            "hidden-by-a-number",
+            Edit("-torch.inf", "-1e9"),
+            "You hide scores by a finite number, and scores that count can be lower. Use -inf.",
+        ),
     ),
 )
 
@@ -198,6 +231,33 @@ CROSS_ATTENTION = Exercise(
             "scaled-by-all-heads",
             Edit("key.shape[-1]", "w_q.shape[1]"),
             "You divided by the root of the width of all heads together. A score sums over the width of one head.",
+        ),
+        Mistake(
+            "no-scale",
+            Edit(" / math.sqrt(key.shape[-1])", ""),
+            "You did not divide the scores by the square root of the width of a head.",
+        ),
+        Mistake(
+            "scaled-by-model-width",
+            Edit("key.shape[-1]", "x.shape[-1]"),
+            "You divided by the root of the model's width. A score sums over the width of one head.",
+            also=(Edit("key.shape[-1]", "memory.shape[-1]"),),
+        ),
+        Mistake(
+            "heads-not-swapped-back",
+            Edit("(weights @ value).transpose(1, 2).flatten(2)", "(weights @ value).reshape(*x.shape[:2], -1)"),
+            "You reshaped before you swapped heads and positions back. The numbers of one position end up in several.",
+        ),
+        Mistake(
+            "zero-for-a-score",
+            Edit("-torch.inf", "0.0"),
+            "You set the scores of the padding to 0. A score of 0 has weight exp(0) = 1: nothing is hidden.",
+        ),
+        Mistake(
+            "hidden-by-a-number",
+            Edit("-torch.inf", "-1e9"),
+            "You hide scores by a finite number, and scores that count can be lower. Use -inf.",
+            also=(Edit("-torch.inf", "-1e4"),),
         ),
     ),
 )

@@ -81,6 +81,36 @@ LORA = Exercise(
             Edit("weight + a @ b * scale", "a @ b * scale"),
             "Your merged weight is the change alone. Add it to the frozen weight.",
         ),
+        Mistake(
+            "upside-down",
+            Edit("alpha / a.shape[1]", "a.shape[1] / alpha"),
+            "You divided the rank by alpha. Alpha is divided by the rank.",
+        ),
+        Mistake(
+            "divided-by-a-width",
+            Edit("alpha / a.shape[1]", "alpha / a.shape[0]"),
+            "You divided alpha by a width of the weight. It is divided by the rank, the axis that `a` and `b` share.",
+            also=(Edit("alpha / a.shape[1]", "alpha / b.shape[1]"),),
+        ),
+        Mistake(
+            "divided-by-the-root",
+            Edit("alpha / a.shape[1]", "alpha / a.shape[1] ** 0.5"),
+            "You divided by the root of the rank, as a later variant does. Here it is the rank.",
+        ),
+        Mistake(
+            "output-without-scale",
+            Edit("x @ a @ b * scale", "x @ a @ b"),
+            "The scale is missing in your output, and the merged weight has it.",
+        ),
+        Mistake(
+            "frozen-weight-scaled",
+            (
+                Edit("x @ weight + x @ a @ b * scale", "(x @ weight + x @ a @ b) * scale"),
+                Edit("weight + a @ b * scale", "(weight + a @ b) * scale"),
+            ),
+            "You scaled the frozen weight as well. The scale belongs to the adapter's part.",
+            also=(Edit("x @ weight + x @ a @ b * scale", "(x @ weight + x @ a @ b) * scale"),),
+        ),
     ),
 )
 
@@ -189,6 +219,45 @@ ADAMW_STEP = Exercise(
             "swapped",
             Edit("return decoupled, coupled", "return coupled, decoupled"),
             "The two results have changed places: the decoupled one comes first.",
+        ),
+        Mistake(
+            "step-counted-twice",
+            (
+                Edit("BETAS[0] ** step", "BETAS[0] ** (step + 1)", of=_change),
+                Edit("BETAS[1] ** step", "BETAS[1] ** (step + 1)", of=_change),
+            ),
+            "You added 1 to `step`, which is counted from 1 already.",
+        ),
+        Mistake(
+            "one-mean-corrected",
+            Edit("second / (1 - BETAS[1] ** step)", "second", of=_change),
+            "You corrected one of the two running means for its start at zero. Both need it.",
+            also=(Edit("first / (1 - BETAS[0] ** step)", "first", of=_change),),
+        ),
+        Mistake(
+            "epsilon-before-the-correction",
+            Edit("second.sqrt() + EPS", "second.sqrt() + EPS / (1 - BETAS[1] ** step) ** 0.5", of=_change),
+            "You added epsilon before the correction of the second mean, which makes it larger in early steps.",
+        ),
+        Mistake(
+            "no-root",
+            Edit("second.sqrt()", "second", of=_change),
+            "You divided by the second mean. Its root is the size of a gradient.",
+        ),
+        Mistake(
+            "coupled-times-rate",
+            Edit("gradient + decay * weight", "gradient + rate * decay * weight"),
+            "You multiplied the decay in the gradient by the rate. Adam's step multiplies by the rate already.",
+        ),
+        Mistake(
+            "twice-the-decay",
+            Edit("gradient + decay * weight", "gradient + 2 * decay * weight"),
+            "Your L2 term is twice as large: the decay times the weight is added to the gradient.",
+        ),
+        Mistake(
+            "one-after-the-other",
+            Edit("weight - _change(gradient + decay * weight", "decoupled - _change(gradient + decay * decoupled"),
+            "Your second step begins where the first one ended. Both begin with the old weight.",
         ),
     ),
 )

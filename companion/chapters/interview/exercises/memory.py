@@ -82,5 +82,30 @@ TRAINING_MEMORY = Exercise(
             Edit("(frozen + trained) * size", "(frozen + trained) * 4"),
             "In mixed precision the weights of the passes have 2 bytes each.",
         ),
+        Mistake(
+            "copy-without-mixed-precision",
+            Edit("trained * 4 if mixed else 0", "trained * 4"),
+            "Without mixed precision the weights are float32 already: there is no copy.",
+        ),
+        Mistake(
+            "frozen-weights-left-out",
+            Edit("(frozen + trained) * size", "trained * size"),
+            "You left out the frozen weights. The passes use them too.",
+        ),
+        Mistake(
+            "full-gradients",
+            Edit("trained * size", "trained * 4"),
+            "In mixed precision gradients have 2 bytes each.",
+        ),
+        Mistake(
+            "copy-among-the-weights",
+            (Edit("return weights,", "return weights + copies,"), Edit("means + copies", "means")),
+            "You count the float32 copy among the weights of the passes. It belongs to the optimiser's state.",
+        ),
+        Mistake(
+            "counted-in-floats",
+            lambda frozen, trained, mixed: tuple(int(float(part)) for part in _training_memory(frozen, trained, mixed)),
+            "Your numbers went through a float, which has 53 bits. Count in whole numbers of Python.",
+        ),
     ),
 )

@@ -108,6 +108,21 @@ PERPLEXITY = Exercise(
             Edit("kept.sum() / n_bytes", "kept.mean()"),
             "Your second number is in bits per token. It then depends on how the text is cut into tokens.",
         ),
+        Mistake(
+            "mean-over-all-places",
+            Edit("kept.mean()", "(kept.sum() / losses.numel())"),
+            "You divide by the number of all places, those of the padding too. The mean is over real tokens.",
+        ),
+        Mistake(
+            "mean-over-bytes",
+            Edit("kept.sum() / n_bytes", "kept.mean() / n_bytes"),
+            "You shared out the mean loss of a token over the bytes. The text's information is the sum of the losses.",
+        ),
+        Mistake(
+            "swapped",
+            lambda losses, real, n_bytes: _perplexity(losses, real, n_bytes)[::-1],
+            "The two results have changed places: the perplexity comes first.",
+        ),
     ),
 )
 
@@ -203,6 +218,7 @@ MASK_TOKENS = Exercise(
             Edit("torch.where(picked, tokens, -100)", "torch.where(inputs != tokens, tokens, -100)"),
             "Picked tokens that were left as they are have no label in your answer. They are what teaches the model to "
             "keep a right token.",
+            also=(Edit("torch.where(picked, tokens", "torch.where(picked & (action < 0.9), tokens"),),
         ),
         Mistake(
             "border-included",
@@ -237,6 +253,38 @@ MASK_TOKENS = Exercise(
             "corrupted-labels",
             Edit("torch.where(picked, tokens, -100)", "torch.where(picked, inputs, -100)"),
             "Your labels are the corrupted tokens. The model has to say the true ones.",
+        ),
+        Mistake(
+            "labels-where-hidden",
+            Edit("torch.where(picked, tokens", "torch.where(picked & (action < 0.8), tokens"),
+            "Only hidden tokens have labels in your answer. Those that were replaced or left as they are have one too.",
+        ),
+        Mistake(
+            "zero-for-no-label",
+            Edit("tokens, -100)", "tokens, 0)"),
+            "Where no token was picked your label is 0, which is a token. It is -100, which the loss passes over.",
+        ),
+        Mistake(
+            "labels-turned-round",
+            Edit("torch.where(picked, tokens, -100)", "torch.where(picked, -100, tokens)"),
+            "Your labels stand where no token was picked. The picked ones are asked for.",
+        ),
+        Mistake(
+            "never-left-as-it-is",
+            Edit("(action >= 0.8) & (action < 0.9)", "(action >= 0.8)"),
+            "You replace every picked token that is not hidden. From 0.9 on it stays as it is.",
+        ),
+        Mistake(
+            "replaced-unpicked",
+            Edit("picked & (action >= 0.8)", "(action >= 0.8)"),
+            "You change tokens that were not picked. `action` counts for picked ones only.",
+            also=(
+                Edit("picked & (action < 0.8)", "(action < 0.8)"),
+                (
+                    Edit("picked & (action >= 0.8)", "(action >= 0.8)"),
+                    Edit("picked & (action < 0.8)", "(action < 0.8)"),
+                ),
+            ),
         ),
     ),
 )

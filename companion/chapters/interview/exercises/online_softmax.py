@@ -123,6 +123,16 @@ STREAM_SOFTMAX = Exercise(
             Edit("output / total", "output"),
             "The weighted sum is not divided by the sum of the weights.",
         ),
+        Mistake(
+            "output-not-rescaled",
+            Edit("output * shrink", "output"),
+            "You rescale the sum of the weights and not the weighted sum of the values.",
+        ),
+        Mistake(
+            "sum-not-rescaled",
+            Edit("total * shrink", "total"),
+            "You rescale the weighted sum of the values and not the sum of the weights.",
+        ),
     ),
 )
 
@@ -220,6 +230,15 @@ LINEAR_RECURRENT = Exercise(
                 ),
             ),
             "A position asks before its own key and value are added; the first one then divides 0 by 0.",
+            also=(
+                (
+                    Edit("        rows.append(q @ state / (q @ total))\n", ""),
+                    Edit(
+                        "        state, total = ",
+                        "        rows.append((q @ state / (q @ total)).nan_to_num())\n        state, total = ",
+                    ),
+                ),
+            ),
         ),
         Mistake(
             "not-divided",
@@ -245,6 +264,22 @@ LINEAR_RECURRENT = Exercise(
             "elu-without-one",
             Edit("F.elu(query) + 1, F.elu(key) + 1", "F.elu(query), F.elu(key)"),
             "Your map is elu without the 1 that makes it positive.",
+        ),
+        Mistake(
+            "one-of-two-mapped",
+            Edit("F.elu(query) + 1, F.elu(key) + 1", "F.elu(query) + 1, key"),
+            "You mapped the queries or the keys, and not both.",
+            also=(Edit("F.elu(query) + 1, F.elu(key) + 1", "query, F.elu(key) + 1"),),
+        ),
+        Mistake(
+            "divided-by-the-count",
+            Edit("(q @ total)", "(len(rows) + 1)"),
+            "You divide by the number of positions. The weights do not sum to that: divide by their own sum.",
+        ),
+        Mistake(
+            "sum-without-the-query",
+            Edit("(q @ total)", "total.sum()"),
+            "You divide by the sum of the mapped keys. A weight is a product with the query, and so is their sum.",
         ),
     ),
 )

@@ -21,6 +21,11 @@ def _ties_kept(scores: Tensor, temperature: float, k: int) -> Tensor:
     return scores.masked_fill(scores < least, -torch.inf).softmax(dim=-1)
 
 
+def _ties_kept_up_to_the_vocabulary(scores: Tensor, temperature: float, k: int) -> Tensor:
+    scores = scores / temperature
+    return scores.masked_fill(scores < scores.topk(k).values[..., -1:], -torch.inf).softmax(dim=-1)
+
+
 def _any_of_equals(scores: Tensor, temperature: float, k: int) -> Tensor:
     kept = (scores / temperature).topk(min(k, scores.shape[-1]))
     return torch.zeros_like(scores).scatter(-1, kept.indices, kept.values.softmax(dim=-1))
@@ -94,6 +99,7 @@ TEMPERATURE_TOP_K = Exercise(
             "ties-kept",
             _ties_kept,
             "You kept every token whose score reaches the k-th largest. With equal scores those are more than k.",
+            also=(_ties_kept_up_to_the_vocabulary,),
         ),
         Mistake(
             "other-of-equals",
@@ -110,6 +116,27 @@ TEMPERATURE_TOP_K = Exercise(
             Edit("descending=True", "descending=False"),
             "You kept the tokens with the smallest scores: the sort is ascending.",
         ),
+        Mistake(
+            "hidden-by-a-number",
+            Edit("-torch.inf", "-1e9"),
+            "You hide scores by a finite number, and scores that count can be lower. Use -inf.",
+        ),
+        Mistake(
+            "one-more",
+            Edit("order[..., k:]", "order[..., k + 1 :]"),
+            "You kept one token too many: places are counted from 0, so what is cut begins at place k.",
+        ),
+        Mistake(
+            "left-sorted",
+            Edit("scores.scatter(-1, order[..., k:], -torch.inf)", "scores.gather(-1, order)[..., :k]"),
+            "Your probabilities are in sorted order: entry 0 belongs to the likeliest token, not to token 0.",
+            also=(
+                Edit(
+                    "scores.scatter(-1, order[..., k:], -torch.inf)",
+                    "scores.gather(-1, order).masked_fill(torch.arange(scores.shape[-1]) >= k, -torch.inf)",
+                ),
+            ),
+        ),
     ),
 )
 
@@ -120,6 +147,12 @@ def _top_p(scores: Tensor, p: float) -> Tensor:
     kept = ranked * (before < p)
     kept = kept / kept.sum(dim=-1, keepdim=True)
     return torch.zeros_like(kept).scatter(-1, order, kept)
+
+
+def _from_the_least(scores: Tensor, p: float) -> Tensor:
+    ranked, order = scores.softmax(dim=-1).sort(dim=-1, stable=True)
+    kept = ranked * (ranked.cumsum(dim=-1) > 1 - p)
+    return torch.zeros_like(kept).scatter(-1, order, kept / kept.sum(dim=-1, keepdim=True))
 
 
 def _top_p_cases() -> list[Case]:
@@ -206,6 +239,24 @@ TOP_P = Exercise(
             "ascending",
             Edit("descending=True", "descending=False"),
             "Your order is ascending: you kept the least probable tokens.",
+        ),
+        Mistake(
+            "gathered-with-the-order",
+            Edit("torch.zeros_like(kept).scatter(-1, order, kept)", "kept.gather(-1, order)"),
+            "`gather` with the indices of the sort sorts once more. The way back is `scatter`, or the argsort of them.",
+        ),
+        Mistake(
+            "softmax-of-probabilities",
+            Edit(
+                "kept / kept.sum(dim=-1, keepdim=True)",
+                "ranked.masked_fill(before >= p, -torch.inf).softmax(dim=-1)",
+            ),
+            "You took a softmax of probabilities. Divide those that are kept by their sum.",
+        ),
+        Mistake(
+            "larger-of-equals",
+            _from_the_least,
+            "Among equal probabilities you kept the larger tokens: you cut from the end of an ascending order.",
         ),
     ),
 )

@@ -1,13 +1,10 @@
-"""Drills on search and on drafts: ``beam-step`` and ``speculative-step``."""
-
-from collections.abc import Callable
+"""Drill on search: ``beam-step``."""
 
 import torch
 from torch import Tensor
 
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
-from companion.practice.trial import Refusal, several
 
 F32, F64 = torch.float32, torch.float64
 
@@ -165,135 +162,35 @@ BEAM_STEP = Exercise(
             Edit("best % vocab", "best"),
             "Your tokens are places in the flattened table. The rest of the division by the vocabulary is the token.",
         ),
-    ),
-)
-
-
-def _speculative(draft: Tensor, target: Tensor, tokens: Tensor, u: Tensor) -> tuple[int, Tensor]:
-    place = torch.arange(len(tokens))
-    accepted = u < target[place, tokens] / draft[place, tokens]
-    n = int(accepted.long().cumprod(dim=0).sum())  # up to the first refusal
-    if n == len(tokens):
-        return n, target[n]
-    left = (target[n] - draft[n]).clamp(min=0)
-    return n, left / left.sum()
-
-
-def _speculative_trial(
-    answer: Callable[..., object], draft: Tensor, target: Tensor, tokens: Tensor, u: Tensor
-) -> tuple[object, object]:
-    """Call the answer once, and see that it counts in whole numbers of Python."""
-    n, distribution = several(answer(draft, target, tokens, u), "accepted", "distribution")
-    if isinstance(n, Tensor) or hasattr(n, "item"):
-        kind = "a tensor" if isinstance(n, Tensor) else "a number of NumPy"
-        raise Refusal(f"Your first result is {kind}; an int is asked for. `int(...)` or `.item()` makes one.")
-    return n, distribution
-
-
-def _speculative_cases() -> list[Case]:
-    draw = RandomInputs(56)
-    generator = torch.Generator().manual_seed(57)
-
-    def drafts(k: int, vocab: int, u: list[float], near: float = 1.0, dtype: torch.dtype = F32) -> tuple:
-        scores = draw.normal(k + 1, vocab, dtype=dtype)
-        draft = (scores[:k] + near * draw.normal(k, vocab, dtype=dtype)).softmax(dim=-1)
-        tokens = torch.randint(0, vocab, (k,), generator=generator)
-        return draft, scores.softmax(dim=-1), tokens, torch.tensor(u, dtype=dtype)
-
-    by_hand = (
-        torch.tensor([[0.5, 0.5]]),
-        torch.tensor([[0.25, 0.75], [0.5, 0.5]]),
-        torch.tensor([0]),
-        torch.tensor([0.6]),
-    )
-    rare = torch.tensor([[1e-8, 1.0], [0.5, 0.5]])
-    ruled_out = by_hand[0], torch.tensor([[0.0, 1.0], [0.5, 0.5]]), by_hand[2], torch.tensor([0.0])
-    return [
-        Case(by_hand, "the example"),
-        Case(drafts(1, 3, [0.0]), "one token, accepted"),
-        Case(drafts(2, 3, [0.0, 0.999], near=3.0)),
-        Case(drafts(3, 5, [0.0, 0.0, 0.0]), "all accepted"),
-        Case(drafts(3, 5, [0.999, 0.0, 0.0], near=3.0)),
-        Case(drafts(4, 7, [0.3, 0.6, 0.2, 0.9], near=1.5)),
-        Case(drafts(5, 11, [0.1, 0.2, 0.95, 0.1, 0.05], near=2.0)),
-        Case(drafts(4, 6, [0.5, 0.7, 0.01, 0.3], near=0.5)),
-        Case(ruled_out, "a token that the target rules out, and a draw of 0"),
-        Case(
-            (by_hand[0], rare, by_hand[2], torch.tensor([0.0])),
-            "a token that the target hardly allows, and a draw of 0",
-        ),
-        Case((*by_hand[:3], torch.tensor([0.5])), "a draw that is the ratio exactly"),
-        Case(drafts(3, 5, [0.1, 0.9, 0.4], near=1.5, dtype=F64)),
-    ]
-
-
-SPECULATIVE_STEP = Exercise(
-    name="speculative-step",
-    title="Accept or reject a draft",
-    chapter="exercises",
-    level=3,
-    place=7,
-    minutes=30,
-    topic="generation",
-    reference=_speculative,
-    cases=_speculative_cases,
-    trial=_speculative_trial,
-    tested="drafts accepted whole, in part and not at all, draws of 0 and at the ratio, 1 to 5 tokens, both dtypes",
-    returns=("accepted", "distribution"),
-    hints=(
-        "Go through the draft in order and stop at the first token that is refused; what follows it was written "
-        "after a token that is not there. When is a token refused?",
-        "A token is kept with probability target over draft, at most 1. So compare u with the ratio. After a refusal "
-        "the next token makes up for what the draft gave too little of.",
-        "After a refusal take target minus draft at that place, set what is negative to 0, and divide by the sum. With "
-        "nothing refused the last row of the target is free to draw from as it stands.",
-    ),
-    mistakes=(
         Mistake(
-            "target-after-refusal",
-            Edit("left / left.sum()", "target[n]"),
-            "After a refusal you draw from the target itself. The tokens accepted were already drawn more often where "
-            "the draft is high, so the result would not be distributed as the target.",
+            "finished-propose-all",
+            Edit("step[finished] = -torch.inf", "step[finished] = 0.0"),
+            "A finished beam proposes every token in your answer, each for free. It proposes itself once, with `end`.",
         ),
         Mistake(
-            "counted-after-refusal",
-            Edit("accepted.long().cumprod(dim=0).sum()", "accepted.sum()"),
-            "You counted tokens behind a refused one. They were written after a token that is not kept.",
+            "finished-dropped",
+            Edit("    step[finished, end] = 0.0\n", ""),
+            "A finished beam has no proposal in your answer, and is lost. It proposes itself.",
         ),
         Mistake(
-            "not-clamped",
-            (Edit(".clamp(min=0)", ""), Edit("left.sum()", "left.abs().sum()")),
-            "Some entries of your distribution are negative. What the draft gave too much of gets 0.",
+            "multiplied-by-the-penalty",
+            Edit("rank = total / ", "rank = total * "),
+            "You multiplied by the penalty. Totals are negative, so long beams then rank lower still: divide.",
         ),
         Mistake(
-            "not-normalised",
-            Edit("left / left.sum()", "left"),
-            "What is left after the subtraction does not sum to 1 yet.",
+            "length-alone",
+            Edit("((5 + length) / 6)", "length"),
+            "You divide by a power of the length. The penalty asked for is a power of (5 + length) / 6.",
         ),
         Mistake(
-            "zero-accepted",
-            Edit("u < target", "u <= target"),
-            "You accept where u equals the ratio. A uniform draw may be 0, and then you keep a token to which the "
-            "target gives no probability.",
+            "divided-by-the-width",
+            Edit("best // vocab, best % vocab", "best // width, best % width"),
+            "You divided the places by the number of beams. A row of the table is as long as the vocabulary.",
         ),
         Mistake(
-            "ratio-inverted",
-            Edit("target[place, tokens] / draft[place, tokens]", "draft[place, tokens] / target[place, tokens]"),
-            "Your ratio is upside down: you accept where the draft is surer than the target.",
-        ),
-        Mistake(
-            "only-the-most-probable",
-            Edit("u < target[place, tokens] / draft[place, tokens]", "target[:-1].argmax(dim=-1) == tokens"),
-            "You accept a token only where the target finds it most probable. That is right for greedy writing; here "
-            "the draws decide.",
-        ),
-        Mistake(
-            "residual-after-all",
-            Edit(
-                "        return n, target[n]",
-                "        left = (target[n] - draft[-1]).clamp(min=0)\n        return n, left / left.sum()",
-            ),
-            "With every token accepted there is nothing to make up for: the last row of the target is used as it is.",
+            "parent-and-token-swapped",
+            Edit("best // vocab, best % vocab", "best % vocab, best // vocab"),
+            "The first two results have changed places: the quotient is the parent, and the rest the token.",
         ),
     ),
 )

@@ -87,6 +87,12 @@ GRPO_LOSS = Exercise(
             "mean-over-all",
             Edit("rewards.mean(dim=1, keepdim=True)", "rewards.mean()"),
             "You subtract the mean over all groups. The baseline is the mean of the answers to the same prompt.",
+            also=(
+                (
+                    Edit("rewards.mean(dim=1, keepdim=True)", "rewards.mean()"),
+                    Edit("rewards.std(dim=1, keepdim=True)", "rewards.std()"),
+                ),
+            ),
         ),
         Mistake(
             "divided-by-n",
@@ -130,6 +136,7 @@ GRPO_LOSS = Exercise(
                 Edit("gain.masked_fill(~said, 0.0).sum(dim=-1) / said.sum(dim=-1)", "gain.mean(dim=-1)"),
             ),
             "You average over the padding too. Only the tokens of the answer count.",
+            also=(Edit(".sum(dim=-1) / said.sum(dim=-1)", ".mean(dim=-1)"),),
         ),
         Mistake(
             "zero-times-infinity",
@@ -149,6 +156,24 @@ GRPO_LOSS = Exercise(
             "wrong-sign",
             Edit("-mean.mean()", "mean.mean()"),
             "The objective is to be maximised, so the loss is its negative.",
+        ),
+        Mistake(
+            "across-prompts",
+            (
+                Edit("rewards.mean(dim=1, keepdim=True)", "rewards.mean(dim=0, keepdim=True)"),
+                Edit("rewards.std(dim=1, keepdim=True)", "rewards.std(dim=0, keepdim=True)"),
+            ),
+            "You compare answers to different prompts, along the first axis. A group is a row of the rewards.",
+        ),
+        Mistake(
+            "sum-over-tokens",
+            Edit(" / said.sum(dim=-1)", ""),
+            "You add over the tokens of an answer, so long answers weigh more. Divide by their number.",
+        ),
+        Mistake(
+            "ratio-of-answers",
+            Edit("masked_fill(~said, 0.0).exp()", "masked_fill(~said, 0.0).sum(dim=-1, keepdim=True).exp()"),
+            "You have one ratio for a whole answer. Each token has its own, which is clipped by itself.",
         ),
     ),
 )

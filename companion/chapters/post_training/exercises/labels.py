@@ -97,5 +97,38 @@ ANSWER_LABELS = Exercise(
             lambda tokens, assistant, end: tokens.clone(),
             "You label all tokens. What the user says gets -100.",
         ),
+        Mistake(
+            "never-stops",
+            Edit("        if token == end:\n            speaking = False\n", ""),
+            "In your answer the assistant never stops speaking. Its message ends with the token `end`.",
+        ),
+        Mistake(
+            "shifted",
+            lambda tokens, assistant, end: _answer_labels(tokens, assistant, end).roll(-1),
+            "Your labels stand one position early, where they are predicted. Asked for are labels of the same "
+            "positions; the loss shifts them.",
+        ),
+        Mistake(
+            "first-message-only",
+            lambda tokens, assistant, end: torch.where(
+                (tokens == assistant).cumsum(0) == 1, _answer_labels(tokens, assistant, end), -100
+            ),
+            "You label the first message of the assistant only. There may be several.",
+        ),
+        Mistake(
+            "all-ends-counted",
+            lambda tokens, assistant, end: tokens.masked_fill(
+                ((tokens == assistant).cumsum(0) <= (tokens == end).cumsum(0)) | (tokens == assistant), -100
+            ),
+            "You compare how many messages have begun and ended. Those of the user and the filling end with `end` too, "
+            "so the counts say nothing about the assistant.",
+            also=(
+                lambda tokens, assistant, end: tokens.masked_fill(
+                    ((tokens == assistant).cumsum(0) <= (tokens == end).cumsum(0) - (tokens == end).long())
+                    | (tokens == assistant),
+                    -100,
+                ),
+            ),
+        ),
     ),
 )

@@ -103,5 +103,31 @@ MASKED_DPO_LOSS = Exercise(
             Edit("beta * (chosen - rejected)", "(chosen - rejected)"),
             "You left out beta.",
         ),
+        Mistake(
+            "beta-outside",
+            Edit("F.logsigmoid(beta * (chosen - rejected))", "beta * F.logsigmoid(chosen - rejected)"),
+            "You multiply the loss by beta. It multiplies the margin, inside the sigmoid.",
+        ),
+        Mistake(
+            "log-of-sigmoid",
+            Edit("F.logsigmoid(beta * (chosen - rejected))", "torch.sigmoid(beta * (chosen - rejected)).log()"),
+            "The sigmoid of a very negative margin is 0, and its logarithm infinite. `F.logsigmoid` computes both in "
+            "one step.",
+        ),
+        Mistake(
+            "sum-over-pairs",
+            Edit(").mean()", ").sum()"),
+            "You added the losses of the pairs. Their mean is asked for.",
+        ),
+        Mistake(
+            "logits-as-they-are",
+            Edit(".log_softmax(dim=-1)", ""),
+            "You added logits. The log-probability of a token is its logit in the log-softmax over the vocabulary.",
+        ),
+        Mistake(
+            "probabilities-added",
+            Edit(".log_softmax(dim=-1)", ".softmax(dim=-1)"),
+            "You added probabilities of tokens. The probability of an answer is their product: add logarithms.",
+        ),
     ),
 )

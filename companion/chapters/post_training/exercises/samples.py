@@ -74,5 +74,22 @@ PASS_AT_K = Exercise(
             Edit("range(samples - c + 1", "range(samples - c"),
             "Your product begins one factor too early: it has c + 1 factors and not c.",
         ),
+        Mistake(
+            "factors-shifted",
+            (Edit("range(samples - c + 1", "range(max(samples - c, 1)"), Edit("samples + 1):", "samples):")),
+            "Your product runs over i from n - c to n - 1. It runs from n - c + 1 to n.",
+            also=(
+                (
+                    Edit("range(samples - c + 1", "range(max(samples - c, 1)"),
+                    Edit("samples + 1):", "samples):"),
+                    Edit("(1 - none)", "(1 - none if samples - c >= k else 1.0)"),
+                ),
+            ),
+        ),
+        Mistake(
+            "averaged",
+            Edit("torch.tensor(chances, dtype=torch.float64)", "torch.tensor(chances, dtype=torch.float64).mean()"),
+            "You averaged over the problems. Each has a number of its own.",
+        ),
     ),
 )

@@ -15,6 +15,16 @@ def _without_a_limit(flops: int, weights: int, cache: int, peak: int, bandwidth:
     return -(-weights * peak // (gained or 1))
 
 
+def _in_seconds(flops: int, weights: int, cache: int, peak: int, bandwidth: int) -> int:
+    gained = flops / peak - cache / bandwidth
+    return math.ceil(weights / bandwidth / gained) if gained > 0 else 0
+
+
+def _in_flops(flops: int, weights: int, cache: int, peak: int, bandwidth: int) -> int:
+    gained = flops * (bandwidth / peak) - cache
+    return math.ceil(weights / gained) if gained > 0 else 0
+
+
 ARITHMETIC_BATCH = Exercise(
     name="arithmetic-batch",
     title="Find the batch that arithmetic limits",
@@ -67,6 +77,7 @@ ARITHMETIC_BATCH = Exercise(
                 math.ceil(weights * peak / gained) if (gained := flops * bandwidth - cache * peak) > 0 else 0
             ),
             "You round a quotient of floats up. A float has 53 bits, and such numbers need more: divide whole numbers.",
+            also=(_in_seconds, _in_flops),
         ),
         Mistake(
             "never-is-an-answer",

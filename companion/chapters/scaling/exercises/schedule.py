@@ -116,5 +116,11 @@ ONE_F_ONE_B = Exercise(
             Edit("min(ahead + 1, microbatches)", "ahead"),
             "Your order is right. It holds one microbatch more: that of the first pair, before its backward pass.",
         ),
+        Mistake(
+            "more-than-there-are",
+            Edit("min(ahead + 1, microbatches)", "ahead + 1"),
+            "Your order is right. With fewer microbatches than stages, no more can be live than there are.",
+            also=(Edit("min(ahead + 1, microbatches)", "stages - stage"),),
+        ),
     ),
 )

@@ -70,5 +70,20 @@ EXPERT_SLOTS = Exercise(
             "Tokens beyond the capacity share the last slot in your answer, and would overwrite each other. They are "
             "dropped: -1.",
         ),
+        Mistake(
+            "no-capacity",
+            Edit("torch.where(before < capacity, before, -1)", "before"),
+            "Your slots have no bound. A token whose slot would be `capacity` or more gets -1.",
+        ),
+        Mistake(
+            "zero-for-a-dropped-token",
+            Edit(", before, -1)", ", before, 0)"),
+            "Dropped tokens get slot 0 in your answer, where another token is. They get -1.",
+        ),
+        Mistake(
+            "counts-along-experts",
+            Edit("cumsum(0)", "cumsum(1)"),
+            "Your running sum goes along the experts. It goes along the tokens, down each column.",
+        ),
     ),
 )

@@ -22,6 +22,15 @@ def _first_visit(moves: Tensor, written: Tensor, blank: float) -> Tensor:
     return torch.stack(read)
 
 
+def _wall(moves: Tensor, written: Tensor, blank: float) -> Tensor:
+    tape, cell, read = {}, 0, []
+    for move, new in zip(moves.tolist(), written, strict=True):
+        read.append(tape.get(cell, written.new_tensor(blank)))
+        tape[cell] = new
+        cell = max(cell + move, 0)
+    return torch.stack(read)
+
+
 def _before(moves: Tensor, written: Tensor, blank: float) -> Tensor:
     return torch.cat([written.new_tensor([blank]), written[:-1]])
 
@@ -100,5 +109,16 @@ READ_TAPE = Exercise(
         ),
         Mistake("step-before", _before, "You return what the step before wrote. It may have been at another cell."),
         Mistake("averaged", _averaged, "You average over all visits. Hard attention takes the latest one."),
+        Mistake(
+            "wall-at-0",
+            _wall,
+            "Your head stops at cell 0. The tape goes on to the left, to negative cells.",
+        ),
+        Mistake(
+            "last-entry-for-blank",
+            Edit("torch.where(last >= 0, written[last.clamp(min=0)], blank)", "written[last]"),
+            "A cell that was never visited has the index -1 in your answer, which is the last entry. It holds the "
+            "blank.",
+        ),
     ),
 )

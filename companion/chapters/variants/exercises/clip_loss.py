@@ -18,6 +18,12 @@ def _clip_loss(images: Tensor, captions: Tensor, log_scale: Tensor) -> Tensor:
     return (F.cross_entropy(scores, own) + F.cross_entropy(scores.T, own)) / 2
 
 
+def _by_exponentials(images: Tensor, captions: Tensor, log_scale: Tensor) -> Tensor:
+    powers = (log_scale.exp() * F.normalize(images, dim=-1) @ F.normalize(captions, dim=-1).T).exp()
+    shares = (powers.diag() / powers.sum(dim=axis) for axis in (1, 0))
+    return -sum(share.log().mean() for share in shares) / 2
+
+
 def _clip_trial(
     answer: Callable[..., object], images: Tensor, captions: Tensor, log_scale: Tensor
 ) -> tuple[Tensor, ...]:
@@ -119,6 +125,33 @@ CLIP_LOSS = Exercise(
             "sum",
             Edit(" / 2", ""),
             "You added the two losses. CLIP takes their mean.",
+        ),
+        Mistake(
+            "neither-normalised",
+            (Edit("F.normalize(images, dim=-1)", "images"), Edit("F.normalize(captions, dim=-1)", "captions")),
+            "You multiplied the vectors as they are. A cosine divides by both lengths.",
+        ),
+        Mistake(
+            "wrong-axis",
+            (
+                Edit("F.normalize(images, dim=-1)", "F.normalize(images, dim=0)"),
+                Edit("F.normalize(captions, dim=-1)", "F.normalize(captions, dim=0)"),
+            ),
+            "You normalised each channel over the batch. A cosine divides each vector, a row, by its length.",
+        ),
+        Mistake(
+            "softmax-twice",
+            (
+                Edit("F.cross_entropy(scores, own)", "F.cross_entropy(scores.softmax(dim=-1), own)"),
+                Edit("F.cross_entropy(scores.T, own)", "F.cross_entropy(scores.T.softmax(dim=-1), own)"),
+            ),
+            "You gave probabilities to `F.cross_entropy`, which takes scores and does the softmax itself.",
+        ),
+        Mistake(
+            "exponentials-overflow",
+            _by_exponentials,
+            "You exponentiate the scores as they are, and float32 holds nothing like exp(100). Use `log_softmax` or "
+            "`F.cross_entropy`, which subtract the largest first.",
         ),
     ),
 )

@@ -96,5 +96,17 @@ PADDED_PATCHES = Exercise(
             "Pixels that fill no whole patch are missing. Pad the image, and each axis by its own rest: `F.pad` begins "
             "with the last axis, the width.",
         ),
+        Mistake(
+            "patches-transposed",
+            Edit("0, 2, 4, 1, 3, 5", "0, 2, 4, 1, 5, 3"),
+            "Inside a patch you list the columns. A channel is listed row by row.",
+        ),
+        Mistake(
+            "unfold-not-transposed",
+            lambda images, size: F.unfold(
+                F.pad(images, (0, -images.shape[-1] % size, 0, -images.shape[-2] % size)), size, stride=size
+            ).reshape(len(images), -1, images.shape[1] * size**2),
+            "`F.unfold` returns (batch, channels · size², patches). Swap the last two axes: a reshape mixes patches.",
+        ),
     ),
 )

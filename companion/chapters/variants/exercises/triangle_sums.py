@@ -67,6 +67,9 @@ TRIANGLE_SUMS = Exercise(
             "unknown-pairs",
             Edit("a, b = a.masked_fill(hidden, 0.0), b.masked_fill(hidden, 0.0)", "a = a.masked_fill(hidden, 0.0)"),
             "A triangle counts only if both of its edges are known. You checked one.",
+            also=(
+                Edit("a, b = a.masked_fill(hidden, 0.0), b.masked_fill(hidden, 0.0)", "b = b.masked_fill(hidden, 0.0)"),
+            ),
         ),
         Mistake(
             "zero-times-nan",
@@ -77,6 +80,17 @@ TRIANGLE_SUMS = Exercise(
             "mask-of-the-result",
             lambda a, b, known: torch.einsum("ikc, jkc -> ijc", a, b) * known[..., None],
             "You hid the results of pairs that are not known. Their inputs are hidden, and every pair gets a result.",
+            also=(Edit('-> ijc", a, b)', '-> ijc", a, b) * known[..., None]'),),
+        ),
+        Mistake(
+            "only-nan-replaced",
+            lambda a, b, known: torch.einsum("ikc, jkc -> ijc", a.nan_to_num(), b.nan_to_num()),
+            "You replaced NaN only. What stands at a pair that is not known counts as 0, whatever it is.",
+        ),
+        Mistake(
+            "a-and-b-swapped",
+            Edit("ikc, jkc -> ijc", "jkc, ikc -> ijc"),
+            "You took a at (j, k) and b at (i, k): your result is transposed.",
         ),
     ),
 )
