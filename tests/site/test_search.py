@@ -282,7 +282,8 @@ def test_places_of_one_kind_are_shown_alone(page: object, find: object) -> None:
     chips = page.locator(".find-kinds button:visible")
     numbers = [int(words.split()[-1]) for words in chips.all_text_contents()]
     assert numbers[0] == total == sum(numbers[1:])
-    for name, kind in (("Questions", "Question"), ("Exercises", "Exercise"), ("Terms", "Term"), ("References", "Reference")):
+    for kind in ("Question", "Exercise", "Term", "Reference"):
+        name = f"{kind}s"
         chip = page.locator(f".find-kinds button[data-name={name}]")
         chip.click()
         assert chip.get_attribute("aria-pressed") == "true"
