@@ -338,7 +338,10 @@ def test_the_index_of_terms_is_a_list_on_a_phone(page: object, server: str, sett
     page.set_viewport_size({"width": 360, "height": 780})
     page.goto(f"{server}/book/interview/terms.html")
     settle(page)
-    assert page.locator("ul.terms > li").count() == len(terms(ROOT))
+    assert page.locator("ul.terms > li:not(.term-see)").count() == len(terms(ROOT))
+    assert (
+        page.locator("ul.terms > .term-see", has_text=re.compile("^RoPE: see Rotary position embedding$")).count() == 1
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     letters = page.locator(".term-letters a")
     assert letters.count() >= 20

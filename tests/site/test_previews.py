@@ -205,7 +205,7 @@ def test_no_preview_shows_an_index_or_a_power_in_brackets(site: Path) -> None:
 
 def test_every_link_to_an_equation_or_a_term_has_a_preview(site: Path) -> None:
     lacking = []
-    for path in sorted(site.glob("book/*/*.html")):
+    for path in sorted(set(site.glob("book/*/*.html")) - {site / "book/interview/terms.html"}):  # that is a list
         article = path.read_text("utf8").partition("<article")[2].partition("</article>")[0]
         links = set(re.findall(r'<a class="reference internal" href="([^"]*#(?:equation-|term-)[^"]*)"', article))
         name = path.relative_to(site).with_suffix("")

@@ -120,6 +120,39 @@ def test_back_chooses_what_was_chosen_before(index: object, server: str) -> None
     assert index.evaluate(CHOSEN) == ["", "debug", "", ""]
 
 
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_a_link_to_a_choice_opens_at_its_list(
+    page: object, server: str, resize: Callable, settle: Callable[[object], None], width: int, height: int
+) -> None:
+    resize(page, width, height)
+    page.goto(f"{server}/{PLACE}?topic=scaling&level=hard")
+    settle(page)
+    first = page.locator(".question-entry:visible a").first
+    first.wait_for()
+    box, words = first.bounding_box(), page.locator(".question-said").bounding_box()
+    assert 40 < words["y"] < box["y"], "below the bar, and what was chosen is said above the list"
+    assert box["y"] + box["height"] < height
+    assert page.evaluate("document.activeElement.className") == "question-said"
+    page.keyboard.press("Tab")
+    if page.evaluate("document.activeElement.matches('.question-heading a')"):
+        page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.href") == first.evaluate("link => link.href")
+
+
+@pytest.mark.parametrize("address", [PLACE, f"{PLACE}?topic=cooking", f"{PLACE}?kind=debug#sec-plan-one-week"])
+def test_an_address_without_a_choice_or_with_a_place_opens_there(
+    page: object, server: str, settle: Callable[[object], None], address: str
+) -> None:
+    page.goto(f"{server}/{address}")
+    settle(page)
+    page.wait_for_selector(".question-filter")
+    if "#" in address:
+        assert page.locator("#the-one-week-plan").bounding_box()["y"] < 200
+    else:
+        assert page.evaluate("scrollY") == 0
+    assert page.evaluate("document.activeElement.className") != "question-said"
+
+
 def test_the_filter_has_names_and_announces_what_it_shows(index: object) -> None:
     assert index.get_attribute(".question-said", "role") == "status"
     assert index.get_by_label("Topic").count() == 1

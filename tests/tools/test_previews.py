@@ -78,6 +78,7 @@ def test_an_equation_is_shown_as_it_was_set(site: SmallBook) -> None:
 )
 def test_indices_and_powers_of_a_formula_are_set_and_names_are_left(line: str, html: str) -> None:
     assert previews.as_html(f"w_1 \ue000{line}\ue001 w_2") == f"w_1 {html} w_2"
+    assert previews.as_html("to 10000^(2i/d), w_(1)") == "to 10000<sup>2i/d</sup>, w_(1)"
     assert previews.as_html(f"\ue000{line}") == html, "where a long text ends within a formula"
 
 

@@ -32,8 +32,12 @@ class Marked(search.Words):
 
 
 def as_html(text: str) -> str:
-    """Write marked text as HTML: of its formulas, ``x_(i + 1)`` and ``e^x``, the indices and powers are set."""
-    return re.sub(f"{_OPEN}(.*?)(?:{_CLOSE}|$)", lambda found: _set(found[1]), escape(text))
+    """Write marked text as HTML: of its formulas, ``x_(i + 1)`` and ``e^x``, the indices and powers are set.
+
+    Elsewhere a power in brackets is, as in the words of a claim, which has no other markup: no name of code has one.
+    """
+    plain = re.sub(r"\^\(([^()]*)\)", r"<sup>\1</sup>", escape(text))
+    return re.sub(f"{_OPEN}(.*?)(?:{_CLOSE}|$)", lambda found: _set(found[1]), plain)
 
 
 def _set(line: str) -> str:
