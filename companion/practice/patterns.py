@@ -74,7 +74,7 @@ def _has_result(outcome: Outcome) -> bool:
 
 def _in_results(exercise: Exercise, results: list[tuple[object, object, Case]]) -> tuple[str, str] | None:
     prefix = ""
-    if isinstance(results[0][1], tuple | list) and not _one_kind(results[0][1]):
+    if isinstance(results[0][1], tuple | list) and (exercise.returns or not _one_kind(results[0][1])):
         count = len(results[0][1])
         results = [row for row in results if isinstance(row[0], tuple | list) and len(row[0]) == len(row[1]) == count]
         if not results:
@@ -104,7 +104,7 @@ def _in_results(exercise: Exercise, results: list[tuple[object, object, Case]]) 
 
 def _one_kind(parts: Sequence[object]) -> bool:
     """Whether a list is one sequence of numbers or words, and not several results."""
-    return all(type(x) in (int, float, bool, str) for x in parts)
+    return len({type(x) for x in parts}) == 1 and type(parts[0]) in (int, float, bool, str)
 
 
 def _differ(exercise: Exercise, row: tuple[object, object, Case], part: int) -> bool:
@@ -169,8 +169,6 @@ def _which_cases(exercise: Exercise, cases: Sequence[Case], right: Sequence[bool
     """Find a property of the arguments that all cases with it, and no others, are wrong."""
     if not any(right) or all(right):
         return
-    if right[0] and not any(right[1:]):
-        yield "Only the first case is right: does a size or a number of it stand in your code?"
     traits = [_traits(exercise, case) for case in cases]
     for trait in dict.fromkeys(itertools.chain(*traits)):
         has = [trait in one for one in traits]

@@ -121,8 +121,6 @@ def test_the_cases_that_fail_are_told_by_what_they_share():
     error = refused(on(tables, lambda x, mask: 3 * x), mine)
     assert "those in which `mask` is given; all others are right." in one_line(error)
     assert error.pattern == "cases"
-    error = refused(on(TABLES, lambda x: 3 * x), lambda x: 3 * x if len(x) == 2 else x.sin())
-    assert "Only the first case is right: does a size or a number of it stand in your code?" in one_line(error)
 
 
 def test_entries_under_a_mask_are_told():

@@ -107,5 +107,15 @@ GREEDY_DECODE = Exercise(
             Edit("< max_new", "<= max_new"),
             "Your text may have one token too many: max_new counts the end symbol as well.",
         ),
+        Mistake(
+            "columns",
+            Edit("logits[token]", "logits[:, token]"),
+            "You read a column. The logits after a token are in its row.",
+        ),
+        Mistake(
+            "one-too-few",
+            Edit("< max_new", "< max_new - 1"),
+            "You stop one token early: `max_new` tokens may be appended, without the start symbol.",
+        ),
     ),
 )
