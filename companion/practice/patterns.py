@@ -83,11 +83,12 @@ def _in_results(exercise: Exercise, results: list[tuple[object, object, Case]]) 
         if exchanged:
             return exchanged
         part = next((k for k in range(count) if _differ(exercise, results[0], k)), None)
-        if part is None:
-            return None
-        results = [
-            (got[part], want[part], case) for got, want, case in results if _differ(exercise, (got, want, case), part)
-        ]
+        if part is None:  # the numbers are right
+            part = next((k for k in range(count) if _type(results[0][0][k]) != _type(results[0][1][k])), 0)
+            results = [(got[part], want[part], case) for got, want, case in results]
+        else:
+            differing = [row for row in results if _differ(exercise, row, part)]
+            results = [(got[part], want[part], case) for got, want, case in differing]
         prefix = f"Of {exercise.returns[part] if exercise.returns else f'result {part + 1}'}: "
     pairs = [pair for row in results if (pair := _pair(exercise, *row)) is not None]
     if not pairs or (sum(pair.want.numel() for pair in pairs) < ENOUGH and len(pairs) < 2):
@@ -105,6 +106,10 @@ def _in_results(exercise: Exercise, results: list[tuple[object, object, Case]]) 
 def _one_kind(parts: Sequence[object]) -> bool:
     """Whether a list is one sequence of numbers or words, and not several results."""
     return len({type(x) for x in parts}) == 1 and type(parts[0]) in (int, float, bool, str)
+
+
+def _type(x: object) -> object:
+    return x.dtype if isinstance(x, Tensor) else type(x)
 
 
 def _differ(exercise: Exercise, row: tuple[object, object, Case], part: int) -> bool:

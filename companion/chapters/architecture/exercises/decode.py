@@ -68,6 +68,12 @@ GREEDY_DECODE = Exercise(
             Edit("len(made) < max_new:", "len(made) < max_new and token != end:"),
             "You looked for the end symbol in what was given to start with. Where one symbol does both, as in some "
             "models, nothing is written. Look at what was written.",
+            also=(
+                (
+                    Edit("len(made) < max_new:", "len(made) < max_new and token != end:"),
+                    Edit("torch.tensor(made)", "torch.tensor(made, dtype=torch.int64)"),
+                ),
+            ),
         ),
         Mistake(
             "goes-on",

@@ -266,8 +266,8 @@ MODEL_MASKS = Exercise(
         Mistake(
             "queries-spelled-out",
             lambda source_lengths, t: (*_masks(source_lengths, t)[:2], _masks(source_lengths, t)[2].expand(-1, t, -1)),
-            "You repeated the mask of the cross-attention for each target position. An axis of size 1 stands for all "
-            "queries.",
+            "You repeated the mask of the cross-attention for each target position. One row, on an axis of its own, "
+            "stands for all queries.",
         ),
         Mistake(
             "target-length",

@@ -105,6 +105,7 @@ PADDED_BATCH = Exercise(
             Edit("scores.masked_fill(~real[:, None, :], -torch.inf)", "(scores + ~real[:, None, :] * -1e9)"),
             "You lower the scores of the pads by a fixed number. A pad may score higher by more than that. "
             "Replace its score by -inf.",
+            also=(Edit("-torch.inf", "-1e9"),),
         ),
         Mistake(
             "pads-attended",
