@@ -63,7 +63,7 @@ def axis_name(axis: int) -> str:
 def not_in_dtype(pair: Pair) -> Iterator[str]:
     """The right numbers in another dtype."""
     if pair.like(pair.got, pair.want):
-        yield "The numbers are right, and only their dtype is another: convert the result."
+        yield "The numbers are right, and only their type is another: convert the result."
 
 
 def not_in_shape(pair: Pair) -> Iterator[str]:
@@ -245,7 +245,7 @@ N_OR_LESS = (
 def a_step_off(pair: Pair) -> Iterator[str]:
     """A function that was applied once too often, or not at all."""
     got, want = pair.got, pair.want
-    if not pair.same_shape or not pair.numbers or not want.isfinite().any():
+    if not pair.same_shape or not pair.numbers or not want[want.isfinite()].any():
         return
     for name, function in STEPS.items():
         if pair.like(got, function(want)) and not pair.like(want, function(want)):

@@ -74,7 +74,7 @@ def _has_result(outcome: Outcome) -> bool:
 
 def _in_results(exercise: Exercise, results: list[tuple[object, object, Case]]) -> tuple[str, str] | None:
     prefix = ""
-    if isinstance(results[0][1], tuple | list) and not _one_kind(results[0][1]):
+    if isinstance(results[0][1], tuple | list) and (exercise.returns or not _one_kind(results[0][1])):
         count = len(results[0][1])
         results = [row for row in results if isinstance(row[0], tuple | list) and len(row[0]) == len(row[1]) == count]
         if not results:
@@ -83,11 +83,12 @@ def _in_results(exercise: Exercise, results: list[tuple[object, object, Case]]) 
         if exchanged:
             return exchanged
         part = next((k for k in range(count) if _differ(exercise, results[0], k)), None)
-        if part is None:
-            return None
-        results = [
-            (got[part], want[part], case) for got, want, case in results if _differ(exercise, (got, want, case), part)
-        ]
+        if part is None:  # the numbers are right
+            part = next((k for k in range(count) if _type(results[0][0][k]) != _type(results[0][1][k])), 0)
+            results = [(got[part], want[part], case) for got, want, case in results]
+        else:
+            differing = [row for row in results if _differ(exercise, row, part)]
+            results = [(got[part], want[part], case) for got, want, case in differing]
         prefix = f"Of {exercise.returns[part] if exercise.returns else f'result {part + 1}'}: "
     pairs = [pair for row in results if (pair := _pair(exercise, *row)) is not None]
     if not pairs or (sum(pair.want.numel() for pair in pairs) < ENOUGH and len(pairs) < 2):
@@ -104,7 +105,11 @@ def _in_results(exercise: Exercise, results: list[tuple[object, object, Case]]) 
 
 def _one_kind(parts: Sequence[object]) -> bool:
     """Whether a list is one sequence of numbers or words, and not several results."""
-    return all(type(x) in (int, float, bool, str) for x in parts)
+    return len({type(x) for x in parts}) == 1 and type(parts[0]) in (int, float, bool, str)
+
+
+def _type(x: object) -> object:
+    return x.dtype if isinstance(x, Tensor) else type(x)
 
 
 def _differ(exercise: Exercise, row: tuple[object, object, Case], part: int) -> bool:
@@ -169,8 +174,6 @@ def _which_cases(exercise: Exercise, cases: Sequence[Case], right: Sequence[bool
     """Find a property of the arguments that all cases with it, and no others, are wrong."""
     if not any(right) or all(right):
         return
-    if right[0] and not any(right[1:]):
-        yield "Only the first case is right: does a size or a number of it stand in your code?"
     traits = [_traits(exercise, case) for case in cases]
     for trait in dict.fromkeys(itertools.chain(*traits)):
         has = [trait in one for one in traits]

@@ -121,8 +121,6 @@ def test_the_cases_that_fail_are_told_by_what_they_share():
     error = refused(on(tables, lambda x, mask: 3 * x), mine)
     assert "those in which `mask` is given; all others are right." in one_line(error)
     assert error.pattern == "cases"
-    error = refused(on(TABLES, lambda x: 3 * x), lambda x: 3 * x if len(x) == 2 else x.sin())
-    assert "Only the first case is right: does a size or a number of it stand in your code?" in one_line(error)
 
 
 def test_entries_under_a_mask_are_told():
@@ -135,6 +133,8 @@ def test_results_in_another_order_and_the_one_that_is_wrong_are_named():
     exercise = on(TABLES, lambda x: (x.exp(), x.sin()), returns=("powers", "sines"))
     error = refused(exercise, lambda x: (x.sin(), x.exp()))
     assert "right and come in another order: powers, sines are asked for." in one_line(error)
+    words = one_line(refused(on(TABLES, lambda x: (x, x > 0), returns=("x", "above")), lambda x: (x, (x > 0).double())))
+    assert "Of above: The numbers are right, and only their type is another: convert the result." in words
     assert "Of sines: Your result has the opposite sign" in one_line(refused(exercise, lambda x: (x.exp(), (-x).sin())))
 
 

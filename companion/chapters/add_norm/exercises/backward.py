@@ -178,5 +178,33 @@ LAYER_NORM_BACKWARD = Exercise(
             Edit("(d_normal - mean - along) / spread", "d_normal - mean - along"),
             "You did not divide by the standard deviation. It scales the gradient as it scaled the vector.",
         ),
+        Mistake(
+            "gain-at-the-end",
+            (
+                Edit("d_y * gain", "d_y"),
+                Edit("(d_normal - mean - along) / spread", "(d_normal - mean - along) / spread * gain"),
+            ),
+            "You multiplied with the gain at the end. Going back it comes first: the two means are of the gradient "
+            "times the gain.",
+        ),
+        Mistake(
+            "sum-along",
+            Edit("normal).mean(", "normal).sum("),
+            "The part along the normalised vector is a mean over the features; you took the sum.",
+        ),
+        Mistake(
+            "unbiased",
+            Edit("centred.square().mean(dim=-1, keepdim=True)", "x.var(dim=-1, keepdim=True)"),
+            "Your variance divides by one less than the number of features, the default of `torch.var`. LayerNorm "
+            "divides by their number.",
+        ),
+        Mistake(
+            "eps-outside-the-root",
+            Edit(
+                "(centred.square().mean(dim=-1, keepdim=True) + eps).sqrt()",
+                "centred.square().mean(dim=-1, keepdim=True).sqrt() + eps",
+            ),
+            "You added eps to the standard deviation. It is added to the variance, before the root.",
+        ),
     ),
 )

@@ -96,6 +96,16 @@ FEED_FORWARD = Exercise(
             _by_gelu,
             "This is GELU. The equation of the paper has the maximum of 0 and the number.",
         ),
+        Mistake(
+            "residual-inside",
+            lambda x, w_1, b_1, w_2, b_2: x + _feed_forward(x, w_1, b_1, w_2, b_2),
+            "You added x. The residual connection stands around the network and is not part of it.",
+        ),
+        Mistake(
+            "no-second-bias",
+            Edit(" + b_2", ""),
+            "The second bias is missing.",
+        ),
     ),
 )
 
@@ -171,6 +181,21 @@ SWIGLU = Exercise(
             "gate-alone",
             lambda x, w_gate, w_up, w_down: torch.nn.functional.silu(x @ w_gate) @ w_down,
             "The second map is not used: without the product nothing is gated.",
+        ),
+        Mistake(
+            "added",
+            Edit("gate.sigmoid() * (x @ w_up)", "gate.sigmoid() + (x @ w_up)"),
+            "You added the two halves. The gate multiplies the other half.",
+        ),
+        Mistake(
+            "gelu",
+            lambda x, w_gate, w_up, w_down: (torch.nn.functional.gelu(x @ w_gate) * (x @ w_up)) @ w_down,
+            "You gated with GELU, which is GEGLU. Here it is SiLU, the gate times its sigmoid.",
+            also=(
+                lambda x, w_gate, w_up, w_down: (
+                    (torch.nn.functional.gelu(x @ w_gate, approximate="tanh") * (x @ w_up)) @ w_down
+                ),
+            ),
         ),
     ),
 )
@@ -260,6 +285,12 @@ NORM_ORDER = Exercise(
             "final-norm",
             Edit("return x", "return _norm(x) if pre else x"),
             "You normalised the end of a pre-norm layer. That norm stands once behind the whole stack.",
+        ),
+        Mistake(
+            "norm-after-the-sub-layer",
+            Edit("x + _norm(x) @ w", "x + _norm(x @ w)"),
+            "In pre-norm you normalised what the sub-layer returns. It is the input of the sub-layer that is "
+            "normalised.",
         ),
     ),
 )

@@ -75,5 +75,20 @@ COUNT_PARAMETERS = Exercise(
             Edit("n_layers * (encoder", "(encoder"),
             "You counted one layer of each stack. There are n_layers of them, with weights of their own.",
         ),
+        Mistake(
+            "output-bias",
+            Edit("return vocab * d_model +", "return vocab + vocab * d_model +"),
+            "You counted a bias for the output. The table serves as the output matrix, and has none.",
+        ),
+        Mistake(
+            "final-norms",
+            Edit("(encoder + decoder)", "(encoder + decoder) + 2 * norm"),
+            "You counted a norm after each stack, as pre-norm has. In post-norm the last sub-layer's norm is the last.",
+        ),
+        Mistake(
+            "gain-only",
+            Edit("norm = 2 * d_model", "norm = d_model"),
+            "You counted one vector for each norm. It has a gain and an offset.",
+        ),
     ),
 )

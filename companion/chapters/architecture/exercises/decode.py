@@ -68,6 +68,12 @@ GREEDY_DECODE = Exercise(
             Edit("len(made) < max_new:", "len(made) < max_new and token != end:"),
             "You looked for the end symbol in what was given to start with. Where one symbol does both, as in some "
             "models, nothing is written. Look at what was written.",
+            also=(
+                (
+                    Edit("len(made) < max_new:", "len(made) < max_new and token != end:"),
+                    Edit("torch.tensor(made)", "torch.tensor(made, dtype=torch.int64)"),
+                ),
+            ),
         ),
         Mistake(
             "goes-on",
@@ -106,6 +112,16 @@ GREEDY_DECODE = Exercise(
             "one-step-more",
             Edit("< max_new", "<= max_new"),
             "Your text may have one token too many: max_new counts the end symbol as well.",
+        ),
+        Mistake(
+            "columns",
+            Edit("logits[token]", "logits[:, token]"),
+            "You read a column. The logits after a token are in its row.",
+        ),
+        Mistake(
+            "one-too-few",
+            Edit("< max_new", "< max_new - 1"),
+            "You stop one token early: `max_new` tokens may be appended, without the start symbol.",
         ),
     ),
 )

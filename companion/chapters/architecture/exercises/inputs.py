@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from companion.practice.definition import Case, Exercise, Mistake
+from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
 
 F32, F64 = torch.float32, torch.float64
@@ -75,6 +75,11 @@ SHIFT_TARGET = Exercise(
             "first-overwritten",
             lambda target, start: torch.cat([torch.full_like(target[:, :1], start), target[:, 1:]], dim=1),
             "The start symbol took the place of the first word, and the others did not move.",
+        ),
+        Mistake(
+            "first-row",
+            lambda target, start: torch.cat([torch.full_like(target[:1], start), target.roll(1, 1)[1:]]),
+            "You wrote the start symbol over the whole first row. It stands in the first column: `[:, 0]`.",
         ),
     ),
 )
@@ -151,6 +156,26 @@ POOL_MEAN = Exercise(
                 (x * ~(torch.arange(x.shape[1]) < lengths[:, None])[..., None]).sum(1) / lengths[:, None]
             ),
             "Your mask is turned round: what you add up is the padding.",
+        ),
+        Mistake(
+            "one-pad-too-many",
+            Edit("< lengths", "<= lengths"),
+            "You count the first position behind the sentence. Positions begin at 0: those below the length are real.",
+        ),
+        Mistake(
+            "one-too-few",
+            Edit("< lengths[:, None]", "< lengths[:, None] - 1"),
+            "The last real position is missing from your sum. Positions begin at 0: all below the length are real.",
+        ),
+        Mistake(
+            "padding-summed",
+            Edit("(x * real[..., None])", "x"),
+            "You divided by the right number, and the padding is still in the sum.",
+        ),
+        Mistake(
+            "all-tokens",
+            Edit("/ lengths[:, None]", "/ lengths.sum()"),
+            "You divided by the number of tokens of the whole batch. Each sentence has a length of its own.",
         ),
     ),
 )
@@ -232,6 +257,27 @@ MODEL_MASKS = Exercise(
             lambda lengths, t: (*_masks(lengths, t)[:2], torch.ones_like(_masks(lengths, t)[2])),
             "The padding of the source is hidden in the encoder and not in the cross-attention. The memory has a "
             "vector at each padding position, too.",
+        ),
+        Mistake(
+            "one-pad-too-many",
+            Edit("< source_lengths", "<= source_lengths"),
+            "Your masks show the first pad. Positions begin at 0: those below the length are real.",
+        ),
+        Mistake(
+            "queries-spelled-out",
+            lambda source_lengths, t: (*_masks(source_lengths, t)[:2], _masks(source_lengths, t)[2].expand(-1, t, -1)),
+            "You repeated the mask of the cross-attention for each target position. One row, on an axis of its own, "
+            "stands for all queries.",
+        ),
+        Mistake(
+            "target-length",
+            lambda source_lengths, t: (
+                torch.arange(t) < source_lengths[:, None, None],
+                _masks(source_lengths, t)[1],
+                torch.arange(t) < source_lengths[:, None, None],
+            ),
+            "Encoder and cross-attention look at the source. Their last axis is as long as the longest source "
+            "sentence, not as the target.",
         ),
     ),
 )

@@ -99,6 +99,17 @@ TIED_EMBEDDING = Exercise(
             ),
             "You return probabilities. Logits come before the softmax.",
         ),
+        Mistake(
+            "root-of-the-vocabulary",
+            Edit("table.shape[-1]", "len(table)"),
+            "The factor is the root of the width, the number of columns. You took the number of rows, which is the "
+            "vocabulary.",
+        ),
+        Mistake(
+            "logits-divided",
+            Edit("hidden @ table.T", "hidden @ table.T / math.sqrt(table.shape[-1])"),
+            "You divided the logits by the root of the width. The factor stands at the input only.",
+        ),
     ),
 )
 
@@ -207,6 +218,31 @@ DECODER_LAYER = Exercise(
             "memory-not-read",
             Edit("_attend(x, memory", "_attend(x, x"),
             "Your second attention reads the target again. Its keys and values come from the memory.",
+        ),
+        Mistake(
+            "no-scale",
+            Edit(" / math.sqrt(q.shape[-1])", "", of=_attend),
+            "You did not scale the scores: they are divided by the root of d.",
+        ),
+        Mistake(
+            "last-norm-missing",
+            Edit("_norm(x + (x @ w_1).relu() @ w_2)", "x + (x @ w_1).relu() @ w_2"),
+            "The network's output is added and not normalised. In post-norm each of the three sums is normalised.",
+        ),
+        Mistake(
+            "no-residual-around-cross",
+            Edit("_norm(x + _attend(x, memory", "_norm(_attend(x, memory"),
+            "The residual connection around the cross-attention is missing.",
+        ),
+        Mistake(
+            "cross-attention-causal",
+            Edit("w_cross, causal=False", "w_cross, causal=True"),
+            "Your cross-attention has the causal mask. The whole source is known: nothing of it is hidden.",
+        ),
+        Mistake(
+            "no-relu",
+            Edit(".relu()", ""),
+            "Without ReLU your network is one linear map.",
         ),
     ),
 )

@@ -157,5 +157,10 @@ ATTENTION_BACKWARD = Exercise(
             Edit(ENDS, "d_scores.mT @ query * scale, d_scores @ key * scale"),
             "d_query and d_key are swapped. Return them in the order of the arguments.",
         ),
+        Mistake(
+            "mean-for-the-sum",
+            Edit("(weights * d_weights).sum", "(weights * d_weights).mean"),
+            "Each row of weights times d_weights is summed. You took its mean, which is smaller by the number of keys.",
+        ),
     ),
 )

@@ -110,5 +110,11 @@ SOFTMAX_JACOBIAN = Exercise(
             Edit("dim=-1", "dim=0"),
             "You took the softmax over the first axis, which is right only where there is one axis. The keys are last.",
         ),
+        Mistake(
+            "diagonal-twice",
+            Edit("torch.diag_embed(weights)", "torch.diag_embed(weights * (1 - weights))"),
+            "On the diagonal you subtracted the square twice: p(1 - p) has it already, and the product of p with "
+            "itself brings it once more.",
+        ),
     ),
 )

@@ -105,6 +105,7 @@ PADDED_BATCH = Exercise(
             Edit("scores.masked_fill(~real[:, None, :], -torch.inf)", "(scores + ~real[:, None, :] * -1e9)"),
             "You lower the scores of the pads by a fixed number. A pad may score higher by more than that. "
             "Replace its score by -inf.",
+            also=(Edit("-torch.inf", "-1e9"),),
         ),
         Mistake(
             "pads-attended",
@@ -133,6 +134,18 @@ PADDED_BATCH = Exercise(
             Edit("~real[:, None, :]", "~real"),
             "Your mask of shape (batch, t) meets scores of shape (batch, t, t) and is read as query by key. It raises, "
             "or, with as many sentences as tokens, hides the wrong keys in silence.",
+        ),
+        Mistake(
+            "pads-summed",
+            Edit(".masked_fill(~real[:, :, None], 0.0)", ""),
+            "You divided by the number of real tokens, and the outputs of the pads are still in the sum: pads are "
+            "queries too. Leave their rows out.",
+        ),
+        Mistake(
+            "one-pad-throughout",
+            (Edit("< lengths", "<= lengths"), Edit("/ lengths[:, None]", "/ real.sum(dim=1)[:, None]")),
+            "You count the first pad as a token, in the mask and in the mean. Positions begin at 0: those below the "
+            "length are real.",
         ),
     ),
 )

@@ -116,5 +116,20 @@ SCALED_SCORES = Exercise(
             "You returned the weights. The scores come before the softmax: they may be negative, and no row of them "
             "has to sum to 1.",
         ),
+        Mistake(
+            "axis-from-the-front",
+            Edit("key.shape[-1]", "key.shape[1]"),
+            "You took the width from axis 1, counted from the front. With leading axes that is another size: count "
+            "from the end.",
+            also=(Edit("key.shape[-1]", "query.shape[1]"),),
+        ),
+        Mistake(
+            "cosine",
+            lambda query, key: (
+                torch.nn.functional.normalize(query, dim=-1) @ torch.nn.functional.normalize(key, dim=-1).mT
+            ),
+            "You divided each vector by its own length, which gives cosines. The scale is one number for all scores, "
+            "the root of the width.",
+        ),
     ),
 )

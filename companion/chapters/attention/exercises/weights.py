@@ -268,6 +268,7 @@ MASKED_WEIGHTS = Exercise(
                 lambda scores, mask: _softmax_under(scores, mask, torch.finfo(scores.dtype).min),
                 lambda scores, mask: _softmax_under(scores, mask, -1e4),
                 lambda scores, mask: _softmax_under(scores, mask, scores.amin() - 18) * mask.any(-1, keepdim=True),
+                lambda scores, mask: _softmax_under(scores, mask, -1e9) * mask,
                 lambda scores, mask: (scores + ~mask * -1e9).softmax(dim=-1),
                 lambda scores, mask: (scores + ~mask * -1e4).softmax(dim=-1),
             ),

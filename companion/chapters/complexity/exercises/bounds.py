@@ -155,5 +155,32 @@ WRITING_FLOPS = Exercise(
             Edit(" if cached else _pass(past + 1, 0, d)", ""),
             "Without a cache each pass computes every position again.",
         ),
+        Mistake(
+            "half-the-pairs",
+            Edit("4 * t * (past + t) * d", "2 * t * (2 * past + t + 1) * d", of=_pass),
+            "You left out the pairs that the causal mask hides. Here they count: a pass over t positions after p "
+            "cached ones has t (p + t) pairs.",
+        ),
+        Mistake(
+            "cache-turned-round",
+            Edit("if cached", "if not cached"),
+            "You turned `cached` round: with a cache each later pass is over one position.",
+        ),
+        Mistake(
+            "one-layer",
+            Edit("n_layers * total", "total"),
+            "You counted one layer.",
+        ),
+        Mistake(
+            "one-position-ahead",
+            Edit("range(prompt, prompt + tokens - 1)", "range(prompt + 1, prompt + tokens)"),
+            "Your later passes are one position ahead. The first of them has the prompt behind it and nothing more.",
+            also=(
+                (
+                    Edit("range(prompt, prompt + tokens - 1)", "range(prompt + 1, prompt + tokens)"),
+                    Edit("_pass(past + 1", "_pass(past"),
+                ),
+            ),
+        ),
     ),
 )

@@ -64,6 +64,17 @@ LAYER_FLOPS = Exercise(
             lambda n, d, d_ff: (8 * n * d * d, 4 * n * n, 4 * n * d * d_ff),
             "Each score is a dot product of width d, not a single operation.",
         ),
+        Mistake(
+            "half-the-pairs",
+            lambda n, d, d_ff: (8 * n * d * d, 2 * n * (n + 1) * d, 4 * n * d * d_ff),
+            "You left out the pairs that a causal mask hides. They are computed too, unless a kernel skips them: "
+            "here all n times n count.",
+        ),
+        Mistake(
+            "pairs-as-projections",
+            lambda n, d, d_ff: (8 * n * d * d, 4 * n * d * d, 4 * n * d * d_ff),
+            "Your pairs grow with n. Each of n queries meets each of n keys, at a cost of d.",
+        ),
     ),
 )
 
@@ -122,6 +133,12 @@ CROSSING = Exercise(
             "without-projections",
             lambda d, d_ff: d_ff + 1,
             "You compared the pairs with the feed-forward network only. The projections grow like n too.",
+        ),
+        Mistake(
+            "scores-only",
+            lambda d, d_ff: 4 * d + 2 * d_ff + 1,
+            "You counted the scores alone. The pairs take two products, of queries with keys and of weights with "
+            "values.",
         ),
     ),
 )
@@ -183,6 +200,11 @@ CACHE_BYTES = Exercise(
             "one-text",
             Edit(" * batch", ""),
             "You counted one text. The weights are shared among the texts of a batch, the cache is not.",
+        ),
+        Mistake(
+            "whole-width-for-each-head",
+            Edit("(d_model // n_heads)", "d_model"),
+            "You gave each head the width of the model. A head has d_model / n_heads.",
         ),
     ),
 )

@@ -233,5 +233,13 @@ MERGE_SOFTMAX = Exercise(
             ),
             "You did not divide by the sum of the weights.",
         ),
+        Mistake(
+            "sums-twice",
+            lambda m_1, l_1, o_1, m_2, l_2, o_2: _merge(
+                m_1 + l_1.log(), torch.ones_like(l_1), o_1, m_2 + l_2.log(), torch.ones_like(l_2), o_2
+            ),
+            "You weighted the sums of values by l. They are not normalised, so l is in them already: rescale by the "
+            "exponential alone.",
+        ),
     ),
 )

@@ -118,5 +118,15 @@ ADDITIVE_CONTEXT = Exercise(
             Edit("(w @ s + states @ u.T).tanh()", "((w @ s).tanh() + (states @ u.T).tanh())"),
             "You took tanh of each product. Add the two products first.",
         ),
+        Mistake(
+            "scaled",
+            Edit(".tanh() @ v", ".tanh() @ v / len(v) ** 0.5"),
+            "You divided the scores by a root, as dot products are. The additive score is not scaled.",
+        ),
+        Mistake(
+            "one-state-too-many",
+            Edit("< n", "<= n"),
+            "You counted the first pad as a state. The states are those with a number below n.",
+        ),
     ),
 )

@@ -78,6 +78,17 @@ LSTM_STEP = Exercise(
             Edit("i.sigmoid()", "(1 - f.sigmoid())"),
             "You wrote with 1 - f, as a GRU does. An LSTM has an input gate of its own.",
         ),
+        Mistake(
+            "old-memory-shown",
+            Edit("new.tanh()", "c.tanh()"),
+            "Your state shows the old memory. It comes from the new one.",
+        ),
+        Mistake(
+            "forget-and-input-swapped",
+            Edit("f.sigmoid() * c + i.sigmoid() * g.tanh()", "i.sigmoid() * c + f.sigmoid() * g.tanh()"),
+            "You swapped input and forget gate: i comes first and multiplies the candidate, f multiplies the old "
+            "memory.",
+        ),
     ),
 )
 
@@ -135,6 +146,17 @@ GRU_STEP = Exercise(
         Mistake("swapped-gates", Edit("r, z =", "z, r ="), "You swapped reset and update. Here the order is r, z, n."),
         Mistake(
             "reset-state", Edit("z * h ", "z * (r * h) "), "You also reset the old state that is kept. Keep z times h."
+        ),
+        Mistake(
+            "reset-on-the-state",
+            Edit("r * h_n", "r * h"),
+            "You reset the state itself. The reset gate multiplies the state's part of the sum, the last third of "
+            "`h_sums`.",
+        ),
+        Mistake(
+            "sigmoid-candidate",
+            Edit(".tanh()", ".sigmoid()"),
+            "Your candidate is never negative. It passes tanh.",
         ),
     ),
 )

@@ -83,6 +83,11 @@ PRODUCT_NORMS = Exercise(
             Edit("torch.linalg.matrix_norm(product, 2)", "product.norm()"),
             "You took the root of the sum of all squares. Asked for is the largest singular value.",
         ),
+        Mistake(
+            "largest-entry",
+            Edit("torch.linalg.matrix_norm(product, 2)", "product.abs().max()"),
+            "You took the largest entry. Asked for is the largest singular value.",
+        ),
     ),
 )
 
@@ -149,6 +154,16 @@ RNN_BACKWARD = Exercise(
             "from-the-front",
             Edit("found[::-1]", "found"),
             "Your gradients stand in the order of computing. Row 0 is the first.",
+        ),
+        Mistake(
+            "tanh-twice",
+            Edit("1 - h**2", "1 - h.tanh() ** 2"),
+            "You took tanh of the states again. They have passed it already: its derivative is 1 - h^2.",
+        ),
+        Mistake(
+            "slope-not-squared",
+            Edit("1 - h**2", "1 - h"),
+            "The derivative of tanh is 1 - h^2; you left the square out.",
         ),
     ),
 )

@@ -70,6 +70,17 @@ RNN_STEPS = Exercise(
             "You added the old state after tanh. Both products are summed before it, so that states stay within 1.",
         ),
         Mistake("no-tanh", Edit(".tanh()", ""), "You left tanh out: your states may leave the range from -1 to 1."),
+        Mistake(
+            "before-the-step",
+            Edit("torch.stack(states)", "torch.stack([torch.zeros_like(b), *states[:-1]])"),
+            "You collected each state before its step, so that the first is zero and the last is missing. Step "
+            "first, then append.",
+        ),
+        Mistake(
+            "bias-outside",
+            Edit(" + b).tanh()", ").tanh() + b"),
+            "You added the bias after tanh. It belongs to the sum inside, so that states stay within 1.",
+        ),
     ),
 )
 
@@ -134,6 +145,20 @@ REVERSE_PADDED = Exercise(
             "longest",
             Edit("enumerate(lengths.tolist())", "enumerate([int(lengths.max())] * len(x))"),
             "You used one length for all sequences. Each has its own.",
+        ),
+        Mistake(
+            "padding-filled",
+            Edit(
+                "result[row, :n] = x[row, :n].flip(0)",
+                "result[row] = x[row, (n - 1 - torch.arange(x.shape[1])).clamp(min=0)]",
+            ),
+            "Where the padding stands you wrote the first token again: an index below 0 was cut off at 0. Behind the "
+            "real tokens each position keeps its own.",
+        ),
+        Mistake(
+            "index-of-the-end",
+            Edit("x[row, :n].flip(0)", "x[row, [(n - i) % x.shape[1] for i in range(n)]]"),
+            "You counted back from n. The last of n tokens is number n - 1, so token i comes from n - 1 - i.",
         ),
     ),
 )

@@ -232,5 +232,10 @@ REPEAT_HEADS = Exercise(
             lambda heads, n_heads: heads[:, :1].expand(-1, n_heads, -1, -1),
             "All query heads use the first key-value head. That is right only where there is no other.",
         ),
+        Mistake(
+            "along-the-batch",
+            lambda heads, n_heads: heads.repeat_interleave(n_heads // heads.shape[1], dim=0),
+            "You repeated the sentences. The heads stand on axis 1.",
+        ),
     ),
 )

@@ -168,5 +168,30 @@ MULTI_HEAD = Exercise(
             "sentences, "
             "is read as the heads: it raises, or where the two are equally many hides the wrong keys in silence.",
         ),
+        Mistake(
+            "no-scale",
+            Edit(" / math.sqrt(query.shape[-1])", ""),
+            "You did not scale the scores: each head divides by the root of its own width.",
+        ),
+        Mistake(
+            "width-not-root",
+            Edit("math.sqrt(query.shape[-1])", "query.shape[-1]"),
+            "You divided the scores by the width of a head itself. Divide by its root.",
+        ),
+        Mistake(
+            "mask-after-softmax",
+            (
+                Edit(".masked_fill(~mask[:, None], -torch.inf)", ""),
+                Edit("scores.softmax(dim=-1) @", "(scores.softmax(dim=-1) * (1 if mask is None else mask[:, None])) @"),
+            ),
+            "You applied the mask after the softmax. The hidden positions had taken their share already, so the "
+            "weights of a query sum to less than 1.",
+        ),
+        Mistake(
+            "averaged",
+            Edit("softmax(dim=-1) @ value", "softmax(dim=-1) @ value / n_heads"),
+            "You divided by the number of heads. Heads are joined side by side, and `w_o` sums what they bring: "
+            "nothing is averaged.",
+        ),
     ),
 )

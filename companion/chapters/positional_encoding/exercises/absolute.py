@@ -90,6 +90,18 @@ SINUSOIDAL_ENCODING = Exercise(
             Edit("10000.0", "1000.0"),
             "Your slow pairs are too fast: the base is not the one of the paper.",
         ),
+        Mistake(
+            "exponent-doubled",
+            Edit("2 * pair / d_model", "4 * pair / d_model"),
+            "Your rates fall twice as fast. Pair i has the exponent 2i/d: if your range already counts 0, 2, 4, do "
+            "not double it again.",
+        ),
+        Mistake(
+            "last-rate-one-over-base",
+            Edit("2 * pair / d_model", "pair / max(d_model // 2 - 1, 1)"),
+            "You spread the exponents from 0 to 1 with both ends, as some old code does. In the paper the exponent "
+            "is 2i/d, which stays below 1.",
+        ),
     ),
 )
 
@@ -162,6 +174,16 @@ SHIFT_MATRIX = Exercise(
             lambda k, d_model: k * _shift(1, d_model),
             "You multiplied the matrix of one step by k. Steps are done one after the other: that adds the angles, and "
             "leaves the lengths alone.",
+        ),
+        Mistake(
+            "exponent-without-two",
+            Edit("2 * pair", "pair"),
+            "Pair i turns with the exponent 2i/d; you left the 2 out.",
+        ),
+        Mistake(
+            "transposed-blocks",
+            Edit("(cos, -sin, sin, cos)", "(sin, cos, cos, -sin)"),
+            "Each block is a rotation, with the cosine on its diagonal; yours has the sine there.",
         ),
     ),
 )

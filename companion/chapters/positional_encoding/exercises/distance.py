@@ -74,6 +74,19 @@ ALIBI_BIAS = Exercise(
             "Rows and columns are exchanged: a row is a query, and its distances to the keys before it stand to the "
             "left.",
         ),
+        Mistake(
+            "both-sides",
+            Edit(".clamp(min=0)", ".abs()"),
+            "You also lowered keys that are later than the query. There the bias is 0, since the mask hides them.",
+        ),
+        Mistake(
+            "hidden-as-well",
+            Edit(
+                "-slopes[:, None, None] * distance",
+                "(-slopes[:, None, None] * distance).masked_fill(distance.mT > 0, -torch.inf)",
+            ),
+            "You put minus infinity where the key is later. Hiding is left to the mask; the bias is 0 there.",
+        ),
     ),
 )
 
@@ -147,6 +160,22 @@ T5_BUCKET = Exercise(
             lambda distances, buckets, max_distance: distances.clamp(max=buckets - 1),
             "Every distance below the number of buckets has one of its own in your answer. From e on, several share "
             "one.",
+        ),
+        Mistake(
+            "rounded",
+            Edit("(buckets - exact)).long()", "(buckets - exact)).round().long()"),
+            "You rounded to the nearest bucket. The rule rounds down.",
+        ),
+        Mistake(
+            "not-over-e",
+            Edit("part.log() / math.log(max_distance / exact)", "(part * exact).log() / math.log(max_distance)"),
+            "You took logarithms of the distances themselves. Divide both by e first, so that the far rule begins at "
+            "0 where the near one ends.",
+        ),
+        Mistake(
+            "one-bucket-fewer",
+            Edit("(buckets - exact))", "(buckets - exact - 1))"),
+            "You spread the far distances over one bucket fewer. The factor is n - e; the cap at n - 1 comes after it.",
         ),
     ),
 )
@@ -228,6 +257,19 @@ RELATIVE_SHIFT = Exercise(
                 [row.roll(i + 1 - by_distance.shape[1], -1) for i, row in enumerate(by_distance.unbind(1))], 1
             ),
             "The rows are shifted well, but you kept all columns. Only as many as there are keys are left.",
+        ),
+        Mistake(
+            "one-column-late",
+            lambda by_distance: torch.stack(
+                [
+                    torch.nn.functional.pad(row, (0, 1))[:, by_distance.shape[1] - i :][
+                        :, : by_distance.shape[2] - by_distance.shape[1] + 1
+                    ]
+                    for i, row in enumerate(by_distance.unbind(1))
+                ],
+                1,
+            ),
+            "Your rows begin one column too late. Query i, counted from 0, leaves out the first t_q - 1 - i columns.",
         ),
     ),
 )

@@ -96,6 +96,17 @@ ROTATE_PAIRS = Exercise(
             Edit("b * cos +", "-b * cos +"),
             "At position 0 nothing may change, and your second features change their sign there.",
         ),
+        Mistake(
+            "overwritten",
+            Edit("b * cos + a * sin", "b * cos + (a * cos - b * sin) * sin"),
+            "The second feature of your pairs is computed from the first one as already rotated. Keep the old pair "
+            "until both are done.",
+        ),
+        Mistake(
+            "positions-ignored",
+            Edit("positions[:, None]", "torch.arange(x.shape[1], dtype=x.dtype)[:, None]"),
+            "You counted the positions yourself. They are given, need not begin at 0 and need not be whole.",
+        ),
     ),
 )
 

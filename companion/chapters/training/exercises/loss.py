@@ -83,6 +83,16 @@ READ_AND_SAY = Exercise(
             lambda target, padding: (target[:, :-1], target[:, 1:], target[:, 1:] == padding),
             "Your mask is true at the padding. It says which places count.",
         ),
+        Mistake(
+            "both-must-be-real",
+            lambda target, padding: (
+                target[:, :-1],
+                target[:, 1:],
+                (target[:, 1:] != padding) & (target[:, :-1] != padding),
+            ),
+            "You also ask that the token that is read be no padding. Only what must be said counts: the start token "
+            "may be the padding token.",
+        ),
     ),
 )
 
@@ -202,6 +212,16 @@ SMOOTHED_LOSS = Exercise(
                 "((losses * (target != padding)).sum(dim=1) / (target != padding).sum(dim=1)).mean()",
             ),
             "You averaged each row and then the rows: a token of a short row counts more than one of a long row.",
+        ),
+        Mistake(
+            "softmax-twice",
+            Edit("scores.log_softmax(dim=-1)", "scores.softmax(dim=-1).log_softmax(dim=-1)"),
+            "You took the softmax before the logarithm of the softmax. The scores go in as they are.",
+        ),
+        Mistake(
+            "over-the-wrong-axis",
+            Edit("log_softmax(dim=-1)", "log_softmax(dim=1)"),
+            "Your softmax runs over the positions. The vocabulary is the last axis.",
         ),
     ),
 )

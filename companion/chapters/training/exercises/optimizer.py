@@ -79,6 +79,12 @@ WARMUP_RATE = Exercise(
             lambda step, d_model, warmup: _rate(step + 1, d_model, warmup),
             "Your steps are off by one. They are given counted from 1, as in the paper.",
         ),
+        Mistake(
+            "exponent-of-the-warmup",
+            Edit("warmup**-1.5", "warmup**-0.5"),
+            "Your exponent of the warm-up is -0.5, and it is -1.5. At the step that equals the warm-up both branches "
+            "have one value.",
+        ),
     ),
 )
 
@@ -247,6 +253,32 @@ ADAM_STEPS = Exercise(
             "uphill",
             Edit("w - rate", "w + rate"),
             "You walk uphill: the step goes against the gradient.",
+        ),
+        Mistake(
+            "first-mean-not-corrected",
+            Edit("m / (1 - beta_1**t)", "m"),
+            "Only the mean of the squares is corrected. The mean of the gradients begins at zero too.",
+        ),
+        Mistake(
+            "one-step-ahead",
+            Edit("start=1", "start=2"),
+            "Your correction is one step ahead: the first step has the number 1.",
+        ),
+        Mistake(
+            "not-a-mean",
+            Edit("(1 - beta_1) * g", "g"),
+            "You added the whole gradient to the running mean, as momentum of SGD does. Adam adds its part 1 - beta_1.",
+        ),
+        Mistake(
+            "corrected-means-kept",
+            (
+                Edit("m / (1 - beta_1**t), v / (1 - beta_2**t)", "m, v"),
+                Edit(
+                    "        w =",
+                    "        m, v = m / (1 - beta_1**t), v / (1 - beta_2**t)\n        m_hat, v_hat = m, v\n        w =",
+                ),
+            ),
+            "You carried the corrected means on, so that each step corrects them again. Keep the uncorrected ones.",
         ),
     ),
 )

@@ -77,6 +77,17 @@ ACCUMULATE = Exercise(
             lambda gradients, tokens: (gradients / tokens[:, None]).sum(dim=0),
             "What you are given are means already, and you divided them by their counts once more.",
         ),
+        Mistake(
+            "sum-over-tokens",
+            lambda gradients, tokens: gradients.sum(dim=0) / tokens.sum(),
+            "You divided the plain sum by the number of tokens. The parts are means: multiply each by its tokens "
+            "first.",
+        ),
+        Mistake(
+            "divided-by-parts-too",
+            Edit("tokens[:, None]).sum(dim=0)", "tokens[:, None]).mean(dim=0)"),
+            "You also divided by the number of parts. The number of all tokens is the only divisor.",
+        ),
     ),
 )
 
@@ -177,6 +188,16 @@ SCALED_GRADIENT = Exercise(
             Edit("scale * 2, 0", "scale, good"),
             "The scale does not grow where it should: it is doubled as soon as the count, with this step, reaches the "
             "patience.",
+        ),
+        Mistake(
+            "count-goes-on",
+            Edit("scale * 2, 0", "scale * 2, good"),
+            "The count goes on after the scale was doubled. It begins again at 0.",
+        ),
+        Mistake(
+            "infinity-let-through",
+            Edit("gradient.isfinite().all()", "not gradient.isnan().any()"),
+            "You looked for NaN only. Infinity is not finite either.",
         ),
     ),
 )
