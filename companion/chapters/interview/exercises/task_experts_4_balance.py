@@ -119,11 +119,6 @@ BALANCE = Exercise(
             "You multiplied the shares with themselves. They are counts, through which no gradient goes.",
         ),
         Mistake(
-            "mean-over-experts",
-            Edit("mean(dim=0)).sum()", "mean(dim=0)).mean()"),
-            "You take the mean over the experts. The products are added up.",
-        ),
-        Mistake(
             "sum-over-tokens",
             Edit("logits.softmax(dim=-1).mean(dim=0)", "logits.softmax(dim=-1).sum(dim=0)"),
             "You add the probabilities of the tokens. Their average is asked for.",
