@@ -144,14 +144,6 @@ DISTRIBUTION = Exercise(
             "What you keep sums to less than 1.",
         ),
         Mistake(
-            "nucleus-of-all-tokens",
-            Edit(
-                "_top_p(_top_k(scaled, k.masked_fill(greedy, 1)), p)",
-                "_top_k(scaled, k.masked_fill(greedy, 1)).masked_fill(_top_p(scaled, p) == -torch.inf, -torch.inf)",
-            ),
-            "You compare p with the probabilities of all tokens. Those that the top k left sum to 1 first.",
-        ),
-        Mistake(
             "top-p-missing",
             Edit("_top_p(_top_k(scaled, k.masked_fill(greedy, 1)), p)", "_top_k(scaled, k.masked_fill(greedy, 1))"),
             "The nucleus is missing: p has no effect in your answer.",
