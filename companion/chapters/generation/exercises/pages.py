@@ -28,6 +28,7 @@ def _gather_cases() -> list[Case]:
         Case((draw.normal(6, 5, 4, dtype=F64), [3, 0, 5, 2], 16), "one position on the last page"),
         Case((draw.normal(6, 2, 3, dtype=F64, scale=1e3), [5, 4, 1], 5), "large numbers"),
         Case((torch.tensor([[[9.0], [8.0]], [[0.0], [5.0]]]), [1, 0], 3), "a vector of zeros"),
+        Case((draw.normal(7, 16, 3, dtype=F64), [4, 0, 6, 1, 3], 75), "pages of 16"),
     ]
 
 
@@ -41,8 +42,8 @@ GATHER_PAGES = Exercise(
     reference=_gather_pages,
     fixed=("pool",),  # the length has exactly the pages of the table
     cases=_gather_cases,
-    tested="one page, pages in any order and ascending, full and nearly empty last pages, large numbers, a "
-    "vector of zeros, both dtypes",
+    tested="one page, pages in any order and ascending, pages of 16, full and nearly empty last pages, large numbers, "
+    "a vector of zeros, both dtypes",
     hints=(
         "Take one position of the sequence. Which entry of the table do you need for it, and which row of that page?",
         "Whole division by the size of a page gives the entry, and the remainder gives the row.",
@@ -146,6 +147,7 @@ def _attention_cases() -> list[Case]:
         Case(scored(rising_and_falling, [1, 3, 0], 6, F64), "scores that rise by thousands and fall again"),
         Case(scored(low, [2, 0], 3, F32), "low scores, and a large one at an empty position"),
         Case(scored([[-3e20, 1e3], [0.0, 0.0], [-1e20, -2e20]], [2, 0], 3, F64), "scores of -1e20"),
+        Case((*state(7, 16, 3, 4, F64), [4, 0, 6, 1, 3], 75), "pages of 16"),
     ]
 
 
@@ -158,7 +160,8 @@ PAGED_ATTENTION = Exercise(
     minutes=25,
     reference=_paged_attention,
     cases=_attention_cases,
-    tested="one page, full and nearly empty last pages, pages of one position, large scores and low ones, both dtypes",
+    tested="one page, full and nearly empty last pages, pages of one position and of 16, large scores and low "
+    "ones, both dtypes",
     hints=(
         "Which numbers of a page does the output need, if pages are visited one after the other?",
         "A softmax is a quotient of two sums over all positions, and a sum can be taken page by page. With large "

@@ -271,5 +271,10 @@ DEBUG_LEFT_PADDING = Exercise(
             Edit("positions[place]", "positions[(place + 1).clamp(max=t - 1)]"),
             "Your positions are off by one: the first real token has position 0.",
         ),
+        Mistake(
+            "hidden-by-a-number",
+            Edit("-torch.inf", "-1e9"),
+            "You hide scores by a finite number, and scores that count can be lower. Use -inf.",
+        ),
     ),
 )

@@ -108,6 +108,24 @@ DEBUG_LAYER_NORM = Exercise(
             OVER_THE_BATCH,
             "The formula is right and the axis is not: your mean runs over the batch, so rows depend on each other.",
         ),
+        Mistake(
+            "axis-counted-from-the-front",
+            (Edit("x.mean(dim=-1", "x.mean(dim=1"), Edit("x.var(dim=-1", "x.var(dim=1")),
+            "Axis 1 is the last one of a matrix only. There may be any number of axes in front: the last one is -1.",
+        ),
+        Mistake(
+            "gain-on-the-bias",
+            Edit(
+                "gain * (x - mean) / (variance + eps).sqrt() + bias",
+                "gain * ((x - mean) / (variance + eps).sqrt() + bias)",
+            ),
+            "The gain multiplies the bias too. It multiplies the normalised vector, and the bias is added to that.",
+        ),
+        Mistake(
+            "no-root",
+            Edit("(variance + eps).sqrt()", "(variance + eps)"),
+            "You divide by the variance. Its root is the deviation.",
+        ),
     ),
 )
 
@@ -199,6 +217,7 @@ DEBUG_HEADS = Exercise(
             (CUT, JOIN),
             "`view` still puts neighbouring positions into a head. Give the last axis two, then swap heads and "
             "positions; the end of the function needs the way back.",
+            also=(CUT,),
         ),
         Mistake(
             "queries-hidden",
@@ -226,6 +245,22 @@ DEBUG_HEADS = Exercise(
             "mask-removed",
             Edit(".masked_fill(hidden[:, None, None, :], -torch.inf)", ""),
             "You took the mask out. Padding must not be looked at.",
+        ),
+        Mistake(
+            "hidden-by-a-number",
+            Edit("-torch.inf", "-1e4"),
+            "Your mask hides the keys now, by a finite number. Scores that count can be lower: use -inf.",
+            also=(Edit("-torch.inf", "-1e9"),),
+        ),
+        Mistake(
+            "keys-and-queries-hidden",
+            Edit("hidden[:, None, None, :]", "hidden[:, None, None, :] | hidden[:, None, :, None]"),
+            "You hid keys and queries of the padding. A query that sees nothing gives NaN: hide the keys alone.",
+        ),
+        Mistake(
+            "scaled-by-model-width",
+            Edit("width // n_heads", "x.shape[-1]"),
+            "You divide by the root of the model's width. A score sums over the width of one head.",
         ),
     ),
 )

@@ -126,5 +126,20 @@ DEBUG_TOP_P = Exercise(
             "You draw from the right distribution, but in the order of the vocabulary. The statement goes through the "
             "tokens from the most probable on, and the same u then gives another token.",
         ),
+        Mistake(
+            "sum-that-equals-the-draw",
+            Edit("<= u[:, None]", "< u[:, None]"),
+            "You stop where the running sum equals the draw. The token is the first at which it is above.",
+        ),
+        Mistake(
+            "draw-times-p",
+            Edit("sums / sums[:, -1:] <= u[:, None]", "sums <= p * u[:, None]"),
+            "You scaled the draw by p. What is kept has p or more together: divide by its own sum.",
+        ),
+        Mistake(
+            "order-inverted",
+            Edit("order.gather", "order.argsort(dim=-1).gather"),
+            "You looked up the place of a token where the token at a place is asked for: the indices of the sort.",
+        ),
     ),
 )

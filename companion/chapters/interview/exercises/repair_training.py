@@ -112,6 +112,24 @@ DEBUG_LABEL_SHIFT = Exercise(
             "Your mask follows the tokens that are read. The place that reads the last real token has padding as its "
             "target.",
         ),
+        Mistake(
+            "summed",
+            Edit(" / real.sum()", ""),
+            "Your loss is a sum. It is the mean over the places whose next token is real.",
+        ),
+        Mistake(
+            "mean-of-rows",
+            Edit(
+                "losses.masked_fill(~real, 0.0).sum() / real.sum()",
+                "(losses.masked_fill(~real, 0.0).sum(dim=1) / real.sum(dim=1)).mean()",
+            ),
+            "You averaged each row and then the rows: a token of a short row then counts more.",
+        ),
+        Mistake(
+            "both-must-be-real",
+            Edit("real = wanted != padding", "real = (wanted != padding) & (tokens[:, :-1] != padding)"),
+            "You leave out places that have read padding. What is asked for decides, wherever padding stands.",
+        ),
     ),
 )
 
@@ -142,6 +160,7 @@ def _steps(w: Tensor, x: Tensor, y: Tensor, real: Tensor, rate: float, max_norm:
 NOT_CLEARED = Edit("        w.grad = None\n", "")
 CLIP = "            w.grad *= (max_norm / w.grad.norm()).clamp(max=1.0)\n"
 MOVE = "            w -= rate * w.grad\n"
+SHORT_MOVE = "            w -= rate * w.grad * (max_norm / w.grad.norm()).clamp(max=1.0)\n"
 TOO_LATE = Edit(CLIP + MOVE, MOVE + CLIP)
 PADDING_COUNTED = Edit("(errors * counts).sum() / counts.sum()", "(errors * counts).mean()")
 
@@ -204,6 +223,7 @@ DEBUG_TRAINING_STEP = Exercise(
             NOT_CLEARED,
             "`backward` adds to the gradient that is there, and it is never cleared: step two still walks along batch "
             "one.",
+            also=((NOT_CLEARED, Edit(CLIP + MOVE, SHORT_MOVE)),),
         ),
         Mistake(
             "clipped-too-late",
@@ -242,6 +262,25 @@ DEBUG_TRAINING_STEP = Exercise(
             "entries-clipped",
             Edit(CLIP, "            w.grad.clamp_(-max_norm, max_norm)\n"),
             "You clip each entry. The length of the whole gradient is limited, so that its direction stays.",
+        ),
+        Mistake(
+            "always-shortened",
+            Edit(".clamp(max=1.0)", ""),
+            "You give every gradient the length `max_norm`. A shorter one stays as it is.",
+        ),
+        Mistake(
+            "step-shortened",
+            Edit(
+                CLIP + MOVE,
+                "            change = rate * w.grad\n"
+                "            w -= change * (max_norm / change.norm()).clamp(max=1.0)\n",
+            ),
+            "You limit the length of the step. The gradient is limited, before the rate multiplies it.",
+        ),
+        Mistake(
+            "uphill",
+            Edit("w -= rate", "w += rate"),
+            "You move along the gradient, which makes the loss larger.",
         ),
     ),
 )

@@ -226,6 +226,12 @@ HEADS = Exercise(
             "blind-query-averages",
             Edit(".masked_fill(~allowed, 0.0)", ""),
             "A query that may look at nothing gets the mean of all values. Its output is zero.",
+            also=(
+                (
+                    Edit(".masked_fill(~allowed, 0.0)", ""),
+                    Edit("torch.finfo(scores.dtype).min", "-1e9"),
+                ),
+            ),
         ),
         Mistake(
             "blind-query-nan",
@@ -238,6 +244,14 @@ HEADS = Exercise(
             "The output is right, and the gradient is NaN: the zeros were put in place of NaN behind the softmax, and "
             "its backward pass still meets them. Keep the softmax itself finite.",
             also=(_nan_in_output,),
+        ),
+        Mistake(
+            "zero-for-a-score",
+            (
+                Edit("scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)", "scores * allowed"),
+                Edit(".masked_fill(~allowed, 0.0)", ""),
+            ),
+            "You multiply the scores by the mask. A score of 0 has weight exp(0) = 1: nothing is hidden.",
         ),
     ),
 )

@@ -125,5 +125,10 @@ MASKS = Exercise(
             Edit(" @ w_o", ""),
             "The last product is missing: the heads are merged, but nothing mixes them.",
         ),
+        Mistake(
+            "one-later-seen",
+            Edit(".tril()", ".tril(1)"),
+            "A position sees the one behind it. The mask ends at the diagonal.",
+        ),
     ),
 )

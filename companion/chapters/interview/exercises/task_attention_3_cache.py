@@ -197,5 +197,15 @@ CACHE = Exercise(
             Edit("causal & real[:, None]", "causal.expand(len(x), -1, -1)"),
             "Your queries look at padding: `real` has no effect yet.",
         ),
+        Mistake(
+            "one-later-seen",
+            Edit(".tril(t - t_new)", ".tril(t - t_new + 1)"),
+            "A position of a chunk sees the one behind it: the diagonal begins at the number of cached positions.",
+        ),
+        Mistake(
+            "not-itself",
+            Edit(".tril(t - t_new)", ".tril(t - t_new - 1)"),
+            "A position does not see itself: the diagonal begins at the number of cached positions.",
+        ),
     ),
 )

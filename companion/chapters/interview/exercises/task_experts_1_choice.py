@@ -99,6 +99,13 @@ CHOICE = Exercise(
             "over-tokens",
             Edit("top.softmax(dim=-1)", "top.softmax(dim=0)"),
             "You take the softmax over the tokens. The weights of one token sum to 1.",
+            also=(
+                Edit(
+                    "return chosen, top.softmax(dim=-1)",
+                    "top = logits.softmax(dim=-1).gather(-1, chosen)\n"
+                    "    return chosen, top / top.sum(dim=0, keepdim=True)",
+                ),
+            ),
         ),
         Mistake(
             "equal-weights",
@@ -109,6 +116,11 @@ CHOICE = Exercise(
             "no-shift",
             Edit("top.softmax(dim=-1)", "top.exp() / top.exp().sum(dim=-1, keepdim=True)"),
             "Your exponentials overflow, or are all 0. Subtract the largest logit first, or use `softmax`.",
+        ),
+        Mistake(
+            "logits-divided",
+            Edit("top.softmax(dim=-1)", "top / top.sum(dim=-1, keepdim=True)"),
+            "You divided logits by their sum. The weights are probabilities: take a softmax first.",
         ),
     ),
 )

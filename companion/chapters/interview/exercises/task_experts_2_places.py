@@ -105,5 +105,10 @@ PLACES = Exercise(
             Edit("view(chosen.mT.shape).mT", "view(chosen.shape)"),
             "You read the list back by tokens. It was written by ranks.",
         ),
+        Mistake(
+            "zero-for-a-full-expert",
+            Edit(", before, -1)", ", before, 0)"),
+            "Choices of a full expert get slot 0 in your answer, where another token is. They get -1.",
+        ),
     ),
 )

@@ -165,5 +165,15 @@ LAYER_OF_EXPERTS = Exercise(
             Edit("F.relu(buffer @ w_up)", "(buffer @ w_up)"),
             "The ReLU between the two maps is missing.",
         ),
+        Mistake(
+            "weights-not-divided",
+            Edit("weights[token, rank, None] *", "logits.softmax(dim=-1)[token, expert, None] *"),
+            "You weigh with the probabilities among all experts. Those of the chosen ones are divided by their sum.",
+        ),
+        Mistake(
+            "residual-added",
+            Edit("torch.zeros_like(x).index_add", "x.index_add"),
+            "You added the input. The residual is not part of this layer.",
+        ),
     ),
 )

@@ -98,6 +98,36 @@ BALANCE = Exercise(
             Edit("logits.softmax(dim=-1)", "logits.softmax(dim=0)"),
             "You take the softmax over the tokens. A token's probabilities sum to 1.",
         ),
+        Mistake(
+            "probabilities-of-the-chosen",
+            Edit(
+                "logits.softmax(dim=-1).mean(dim=0)",
+                "(logits.softmax(dim=-1) * F.one_hot(chosen, n_experts).sum(dim=1)).mean(dim=0)",
+            ),
+            "You average the probabilities of chosen experts only. Each expert is averaged over all tokens.",
+            also=(
+                Edit(
+                    "logits.softmax(dim=-1).mean(dim=0)",
+                    "logits.masked_fill(F.one_hot(chosen, n_experts).sum(dim=1) == 0, -torch.inf)"
+                    ".softmax(dim=-1).mean(dim=0)",
+                ),
+            ),
+        ),
+        Mistake(
+            "shares-twice",
+            Edit("logits.softmax(dim=-1).mean(dim=0)", "(share + 0 * logits.sum())"),
+            "You multiplied the shares with themselves. They are counts, through which no gradient goes.",
+        ),
+        Mistake(
+            "sum-over-tokens",
+            Edit("logits.softmax(dim=-1).mean(dim=0)", "logits.softmax(dim=-1).sum(dim=0)"),
+            "You add the probabilities of the tokens. Their average is asked for.",
+        ),
+        Mistake(
+            "counts-for-shares",
+            Edit(".mean(dim=(0, 1))", ".sum(dim=(0, 1))"),
+            "You take counts. Divide by the number of all choices.",
+        ),
     ),
 )
 

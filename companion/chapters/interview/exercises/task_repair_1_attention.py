@@ -112,5 +112,25 @@ ATTENTION = Exercise(
             Edit("math.sqrt(d // n_heads)", "math.sqrt(d)"),
             "You changed the scale, which was right: it is the root of the width of one head.",
         ),
+        Mistake(
+            "zero-for-a-score",
+            Edit("-torch.inf", "0.0"),
+            "You set the scores of later positions to 0. A score of 0 has weight exp(0) = 1: nothing is hidden.",
+        ),
+        Mistake(
+            "hidden-by-a-number",
+            Edit("-torch.inf", "-1e9"),
+            "You hide scores by a finite number, and scores that count can be lower. Use -inf.",
+        ),
+        Mistake(
+            "divided-again",
+            Edit(
+                "scores.masked_fill(later, -torch.inf).softmax(dim=-1)",
+                "scores.softmax(dim=-1).masked_fill(later, 0.0)\n"
+                "    weights = weights / weights.sum(dim=-1, keepdim=True)",
+            ),
+            "You divide what the softmax leaves by its sum. Where a hidden score is far larger, nothing is left: hide "
+            "the scores before the softmax.",
+        ),
     ),
 )

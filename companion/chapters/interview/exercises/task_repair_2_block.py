@@ -128,5 +128,20 @@ BLOCK = Exercise(
             Edit("y = x + attend(", "y = attend("),
             "The residual connection around attention is gone.",
         ),
+        Mistake(
+            "no-second-norm",
+            Edit("(norm(y) * gains[1]", "(y * gains[1]"),
+            "The feed-forward network reads the stream as it is. It reads the normalised vector.",
+        ),
+        Mistake(
+            "no-first-norm",
+            Edit("norm(x) * gains[0]", "x * gains[0]"),
+            "Attention reads the stream as it is. It reads the normalised vector.",
+        ),
+        Mistake(
+            "added-to-the-input",
+            Edit("return y + ", "return x + "),
+            "You add the feed-forward network to the input of the block, and what attention added is lost.",
+        ),
     ),
 )

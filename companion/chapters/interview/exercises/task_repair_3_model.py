@@ -133,6 +133,11 @@ MODEL = Exercise(
             Edit("norm(x)", "x"),
             "The norm before the last map is gone.",
         ),
+        Mistake(
+            "residual-around-the-block",
+            Edit("x = block(x", "x = x + block(x"),
+            "You add a block to its input. The block has its residuals inside.",
+        ),
     ),
 )
 

@@ -122,5 +122,20 @@ TOP_K = Exercise(
             Edit("-torch.inf)", "0.0)"),
             "You set scores to 0, which is a score like another. What is cut is minus infinity.",
         ),
+        Mistake(
+            "largest-k-for-all",
+            Edit("k = k[:, None]", "k = k.max()"),
+            "You cut every row at the largest k. Each row has its own.",
+        ),
+        Mistake(
+            "hidden-by-a-number",
+            Edit("-torch.inf)", "-1e9)"),
+            "You hide scores by a finite number. Minus infinity is asked for, and scores can be lower than -1e9.",
+        ),
+        Mistake(
+            "left-sorted",
+            lambda scores, k: _top_k(scores, k).sort(dim=-1, descending=True).values,
+            "Your scores are in sorted order: entry 0 belongs to the largest score, not to token 0.",
+        ),
     ),
 )

@@ -137,6 +137,12 @@ TOP_P = Exercise(
             "probabilities-returned",
             Edit("return scores.masked_fill", "return scores.softmax(dim=-1).masked_fill"),
             "You return probabilities. Scores are asked for, so that the filters can follow one another.",
+            also=(lambda scores, p: _top_p(scores, p).softmax(dim=-1),),
+        ),
+        Mistake(
+            "log-probabilities-returned",
+            Edit("return scores.masked_fill", "return scores.log_softmax(dim=-1).masked_fill"),
+            "You returned log-probabilities. What is kept has its own score.",
         ),
     ),
 )

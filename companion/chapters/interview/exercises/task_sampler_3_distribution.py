@@ -143,5 +143,10 @@ DISTRIBUTION = Exercise(
             Edit("kept.softmax(dim=-1)", "scaled.softmax(dim=-1).masked_fill(kept == -torch.inf, 0.0)"),
             "What you keep sums to less than 1.",
         ),
+        Mistake(
+            "top-p-missing",
+            Edit("_top_p(_top_k(scaled, k.masked_fill(greedy, 1)), p)", "_top_k(scaled, k.masked_fill(greedy, 1))"),
+            "The nucleus is missing: p has no effect in your answer.",
+        ),
     ),
 )

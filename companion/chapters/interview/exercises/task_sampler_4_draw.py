@@ -163,6 +163,11 @@ DRAW = Exercise(
             Edit("scores.log_softmax(dim=-1)", "scores"),
             "You return the score of the token. Its log-probability needs the log-softmax.",
         ),
+        Mistake(
+            "probability-returned",
+            Edit("scores.log_softmax(dim=-1)", "scores.softmax(dim=-1)"),
+            "You returned a probability. Its logarithm is asked for.",
+        ),
     ),
 )
 

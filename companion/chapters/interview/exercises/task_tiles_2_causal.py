@@ -193,5 +193,15 @@ CAUSAL = Exercise(
             Edit("(top + total.log())", "(top.exp() * total)"),
             "Your second result is the sum of the exponentials, which overflows. Return its logarithm.",
         ),
+        Mistake(
+            "one-later-seen",
+            Edit("torch.arange(start, stop)[:, None]", "torch.arange(start, stop)[:, None] + 1"),
+            "A position sees the one behind it. Keys that are later than the query are hidden.",
+        ),
+        Mistake(
+            "scaled-by-the-values",
+            Edit("math.sqrt(query.shape[1])", "math.sqrt(value.shape[1])"),
+            "You divided by the root of the width of the values. A score sums over the width of query and key.",
+        ),
     ),
 )

@@ -198,6 +198,16 @@ BACKWARD = Exercise(
             Edit("weights.mT @ d_output[r]", "weights.mT @ output[r]"),
             "d_value is made of the output. It is made of the output's gradient.",
         ),
+        Mistake(
+            "average-added",
+            Edit(" - mean[r]", " + mean[r]"),
+            "You add the average of a row. It is subtracted: the gradients of the scores of a row sum to 0.",
+        ),
+        Mistake(
+            "scores-not-scaled",
+            Edit("@ key[c].mT * scale", "@ key[c].mT"),
+            "The scores of a tile are computed without the scale, and so they do not fit the logarithms that you kept.",
+        ),
     ),
 )
 
