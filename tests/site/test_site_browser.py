@@ -578,12 +578,9 @@ def test_where_storage_is_refused_no_script_stops_and_the_colours_can_be_changed
     page = context.new_page()
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-
-    def without_origin(route: object) -> None:  # which has no storage: asking for it is a SecurityError
-        answer = route.fetch()
-        route.fulfill(response=answer, headers=answer.headers | {"Content-Security-Policy": "sandbox allow-scripts"})
-
-    page.route("**/*.html", without_origin)
+    page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', {configurable: true, get() { throw new DOMException('no'); }});"
+    )
     page.goto(f"{server}/book/glossary.html")
     assert page.evaluate("() => store.available") is False
     seen = [page.evaluate("getComputedStyle(document.body).backgroundColor")]
@@ -707,6 +704,21 @@ def test_paper_has_the_book_the_chapter_and_the_page_in_its_margins(page: object
         .filter((rule) => rule instanceof CSSPageRule).map((rule) => rule.cssText).join(" ")"""
     )
     assert re.search(r"@top-left \{[^}]*var\(--book-head\)", rules), rules
+
+
+A4 = 682  # pixels between its margins
+
+
+def test_on_paper_a_wide_table_is_whole_and_a_formula_in_one_piece(page: object, server: str) -> None:
+    page.set_viewport_size({"width": A4, "height": 1000})
+    page.goto(f"{server}/book/interview/tables-to-know.html")
+    page.emulate_media(media="print")
+    rights = page.locator("table.measured").evaluate_all("all => all.map((e) => e.getBoundingClientRect().right)")
+    assert len(rights) >= 5
+    assert max(rights) <= A4
+    page.goto(f"{server}/book/architecture/the-whole-model-on-one-page.html")
+    whole = "all => [...new Set(all.map((e) => getComputedStyle(e).breakInside))]"
+    assert page.locator(".bd-article :is(div.math, table, figure)").evaluate_all(whole) == ["avoid"]
 
 
 def test_paper_is_white_and_the_screen_as_dark_as_before(contexts: Callable[[str], tuple], server: str) -> None:
