@@ -436,7 +436,9 @@ def expected(questions):
 def told_length(page):
     """The questions, the minutes, and those without follow-ups, that the form tells."""
     words = page.inner_text(".mock-length")
-    return tuple(map(int, re.fullmatch(r"(\d+) questions?, about (\d+) min, (\d+) without follow-ups", words).groups()))
+    return tuple(
+        map(int, re.fullmatch(r"(\d+) questions?, about (\d+) min with follow-ups, (\d+) without", words).groups())
+    )
 
 
 @pytest.mark.parametrize("length", ["10", "45", "a number"])

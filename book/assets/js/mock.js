@@ -73,7 +73,7 @@
   function length(drawn) {
     const minutes = (share) => Math.round(minutesOf(drawn, share));
     const words = `${plural(drawn.length, "question")}, about ${minutes(FOLLOW_UP)} min`;
-    return `${words}, ${minutes(0)} without follow-ups`;
+    return `${words} with follow-ups, ${minutes(0)} without`;
   }
 
   const repeats = ({ pool }) => pool === "weak" || pool === "again";
