@@ -102,7 +102,7 @@ def test_what_wrong_results_have_in_common_is_said(pattern, words, reference, an
 
 def test_a_pattern_is_not_told_where_it_holds_in_few_of_the_cases():
     def mine(x):
-        return 3 * x.flip(0) if len(x) == 2 else x.sin()
+        return 3 * x.flip(0) if len(x) in (2, 4) else x.sin()
 
     error = refused(on(TABLES, lambda x: 3 * x), mine)
     assert error.pattern is None

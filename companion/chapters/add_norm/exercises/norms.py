@@ -114,6 +114,11 @@ LAYER_NORM = Exercise(
             Edit("* gain + bias", "* (gain + bias)"),
             "You added gain and bias and multiplied with the sum. First multiply with the gain, then add the bias.",
         ),
+        Mistake(
+            "mean-square",
+            Edit("centred.square()", "x.square()"),
+            "You divided by the root of the mean square, as RMSNorm does. The variance is that of the centred vector.",
+        ),
     ),
 )
 

@@ -105,5 +105,10 @@ HEAD_IMPORTANCE = Exercise(
             "features; the mean is over sentences.",
             also=(Edit(".sum(dim=(2, 3)).abs().mean(dim=0)", ".sum(dim=3).abs().mean(dim=(0, 2))"),),
         ),
+        Mistake(
+            "squared",
+            Edit(".abs()", ".square()"),
+            "You squared the derivatives. Their absolute values are averaged.",
+        ),
     ),
 )

@@ -107,6 +107,11 @@ ROTATE_PAIRS = Exercise(
             Edit("positions[:, None]", "torch.arange(x.shape[1], dtype=x.dtype)[:, None]"),
             "You counted the positions yourself. They are given, need not begin at 0 and need not be whole.",
         ),
+        Mistake(
+            "two-pluses",
+            Edit("a * cos - b * sin", "a * cos + b * sin"),
+            "Both of your sums have a plus. In a rotation one of the two sines has a minus: the first feature's.",
+        ),
     ),
 )
 
