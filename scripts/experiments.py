@@ -1,10 +1,11 @@
 """Run the experiments of a chapter that take longer than a page may, with three seeds or more each.
 
-    .venv/bin/python -m scripts.experiments attention [--missing]
+    .venv/bin/python -m scripts.experiments attention [--missing] [--only NAME]
 
 The rows go to measurements/CHAPTER/DEVICE.json. Runs that are done are kept in _build/ until all are, so that a
 stopped script goes on where it was; they are made again where the chapter's plan or torch has changed. With --missing
-only those experiments run that the file of this device does not have; take out of it those whose code has changed.
+only those experiments run that the file of this device does not have; take out of it those whose code has changed. With
+--only those of one name run, and the other rows of the file stay.
 """
 
 import argparse
@@ -66,13 +67,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run the experiments of a chapter into its measurement file.")
     parser.add_argument("chapter", choices=plans)
     parser.add_argument("--missing", action="store_true", help="run only what the file of this device does not have")
+    parser.add_argument("--only", metavar="NAME", help="run the experiments of this name, and keep the others' rows")
     parser.add_argument("--folder", type=Path, default=ROOT / "measurements")
     arguments = parser.parse_args()
-    stored = load(arguments.chapter, arguments.folder).get(device_name(), ()) if arguments.missing else ()
+    plan, measured = plans[arguments.chapter], any((arguments.folder / arguments.chapter).glob("*.json"))
+    here = load(arguments.chapter, arguments.folder).get(device_name(), ()) if measured else ()
+    chosen = [one for one in plan if arguments.only in (None, one.name)]
+    if not chosen:
+        parser.error(f"{arguments.chapter} has no experiment {arguments.only!r}: {sorted({one.name for one in plan})}")
+    kept = [row for row in here if row.name != arguments.only] if arguments.only else []
+    stored = here if arguments.missing else ()
     scratch = ROOT / "_build" / f"experiments-{arguments.chapter}.json"
     with one_thread():
-        rows = run_all(arguments.chapter, plans[arguments.chapter], scratch, stored)
-        path = save(arguments.folder, arguments.chapter, "scripts/experiments.py", rows)
+        rows = run_all(arguments.chapter, chosen, scratch, stored)
+        path = save(arguments.folder, arguments.chapter, "scripts/experiments.py", [*kept, *rows])
     scratch.unlink(missing_ok=True)
     print(f"Written: {path}")
     return 0

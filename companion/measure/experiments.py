@@ -45,7 +45,7 @@ class Experiment:
 
 
 def results(chapter: str, name: str) -> list[Row]:
-    """Read the results of an experiment of a chapter, on the first device of which there is a file.
+    """Read the results of an experiment of a chapter, on the first device whose file has it.
 
     Args:
         chapter: as in the address of its pages, for example ``"attention"``.
@@ -57,8 +57,9 @@ def results(chapter: str, name: str) -> list[Row]:
     Raises:
         ValueError: the chapter has no measurements, or none of that name.
     """
-    rows = next(iter(load(chapter).values()))
-    found = [row for row in rows if row.name == name]
-    if not found:
-        raise ValueError(f"{chapter} has the experiments {sorted({row.name for row in rows})}: got {name!r}.")
-    return found
+    devices = load(chapter).values()
+    for rows in devices:
+        if found := [row for row in rows if row.name == name]:
+            return found
+    there = sorted({row.name for rows in devices for row in rows})
+    raise ValueError(f"{chapter} has the experiments {there}: got {name!r}.")

@@ -321,6 +321,61 @@ def test_an_explorer_in_any_state_shows_what_the_package_gives(tab, bench, one_o
         compare(name, root, values)
 
 
+# Everything that a figure says, to the eye or aloud, as it is made and with each slider at either end.
+SAYS = """root => {
+  const texts = () => [...root.querySelectorAll("*:not(script, style)")].flatMap((one) => [
+    one.children.length && !one.matches(".ex-readout, .ex-heard") ? "" : one.textContent,
+    one.getAttribute("aria-label") ?? "", one.getAttribute("title") ?? "",
+  ]);
+  const found = new Set(texts());
+  const put = (slider, value) => {
+    slider.value = value;
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  for (const slider of root.querySelectorAll("input[type=range]")) {
+    const before = slider.value;
+    for (const end of [slider.min, slider.max]) {
+      put(slider, end);
+      texts().forEach((text) => found.add(text));
+    }
+    put(slider, before);
+  }
+  return [...found];
+}"""
+THINGS = "bytes|columns|FLOPs|guesses|heads|keys|layers|pairs|positions|queries|rows|sequences|steps|tokens|words"
+MISWRITTEN = {
+    "digits of the machine": r"\d\.\d{7,}",
+    "a power as programs write it": r"\de[-+]\d",
+    "minus zero": r"[-−]0(\.0+)?(?![\d.e])",
+    "one of several": rf"(?<![\d.,−×=] )(?<![\d.,−])1 ({THINGS})\b",
+    "a word of the program": r"\b(NaN|undefined|null|Infinity)\b|\[object",
+}
+
+
+def miswritten(texts):
+    return [(why, text) for text in texts for why, bad in MISWRITTEN.items() if re.search(bad, text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0.30000000000000004 left", "a rate of 1e-07", "6.9e+4", "a score of −0.00", "5 queries and 1 keys", "NaN% left"],
+)
+def test_a_number_that_no_person_writes_is_found(text):
+    assert [why for why, _ in miswritten([text, "1 key, 11 keys, −0.05 and 1.75e−7"])] != []
+    assert {found for _, found in miswritten([text, "1 key, 11 keys, −0.05 and 1.75e−7"])} == {text}
+
+
+def test_a_figure_writes_its_numbers_as_people_do(tab, bench, one_of_each, settle):
+    tab.goto(bench(*one_of_each))
+    found = {}
+    for name, root, _ in figures(tab, settle):
+        texts = root.evaluate(SAYS)
+        if name.endswith("MaskExplorer"):  # whose subject it is
+            texts = [text.replace("NaN", "") for text in texts]
+        found[name] = miswritten(texts)
+    assert {name: wrong[:5] for name, wrong in found.items() if wrong} == {}
+
+
 def test_every_control_changes_what_the_reader_sees(tab, bench, one_of_each, settle):
     tab.goto(bench(*one_of_each))
     for name, root, _ in figures(tab, settle):

@@ -57,3 +57,23 @@ def test_what_another_device_measured_is_not_taken(monkeypatch, tmp_path, runs):
     rows = started(monkeypatch, folder, "--missing")
     assert len(runs) == 6
     assert [row.values for row in rows] == [[10, 11, 12], [20, 21, 22]]
+
+
+def test_only_the_named_experiments_run_and_the_other_rows_stay(monkeypatch, tmp_path, runs):
+    folder = tmp_path / "found"
+    old = Row(NAME, UNIT, [1.0, 2.0, 3.0], {"size": 10})
+    save(folder, "attention", "scripts/experiments.py", [Row("product", UNIT, [5.0]), old])
+    rows = started(monkeypatch, folder, "--only", NAME)
+    assert len(runs) == 6
+    assert [(row.name, row.values) for row in rows] == [
+        ("product", [5]),
+        (NAME, [10, 11, 12]),
+        (NAME, [20, 21, 22]),
+    ]
+
+
+def test_a_name_that_is_not_planned_is_refused(monkeypatch, tmp_path, runs, capsys):
+    with pytest.raises(SystemExit):
+        started(monkeypatch, tmp_path / "found", "--only", "product")
+    assert "attention has no experiment 'product': ['sum']" in capsys.readouterr().err
+    assert runs == []

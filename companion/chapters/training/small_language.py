@@ -56,7 +56,7 @@ def sequences(n: int, seed: int) -> Int[Tensor, "n 16"]:
 @cache
 def train_set(size: int = 2048) -> Int[Tensor, "size 16"]:
     """Draw the sequences that models are trained on."""
-    return sequences(2048, seed=2)[:size]
+    return sequences(max(size, 2048), seed=2)[:size]
 
 
 @cache

@@ -4,7 +4,15 @@ import pytest
 from torch import nn
 
 from companion.chapters.add_norm import experiments
-from companion.chapters.add_norm.experiments import EXPERIMENTS, STEPS, rate, steps_to_learn, untrained
+from companion.chapters.add_norm.experiments import (
+    CAP,
+    EXPERIMENTS,
+    STEPS,
+    rate,
+    scale_matrices,
+    steps_to_learn,
+    untrained,
+)
 from companion.measure import results
 from companion.norm import LayerNorm
 
@@ -35,8 +43,20 @@ def test_a_run_ends_when_it_has_learned_or_at_its_last_step(monkeypatch):
     assert steps_to_learn(0, "pre", 2, 5e-3, False) == experiments.WINDOW
 
 
+def test_a_smaller_start_scales_the_matrices_of_the_layers_and_nothing_else(monkeypatch):
+    usual, halved = untrained("none", 2, seed=0), untrained("none", 2, seed=0)
+    scale_matrices(halved, 0.5)
+    for (name, before), after in zip(usual.named_parameters(), halved.parameters(), strict=True):
+        factor = 0.5 if "layers" in name and before.ndim == 2 else 1.0
+        assert after.equal(before * factor), name
+    monkeypatch.setattr(experiments, "CAP", 7)
+    assert steps_to_learn(0, "none", 2, 5e-3, False, scale=0.5) == 7
+
+
 def test_each_experiment_was_run_with_three_seeds():
-    found = results("add-norm", "steps to learn")
-    assert [row.settings for row in found] == [one.settings for one in EXPERIMENTS]
-    assert [len(row.values) for row in found] == [3] * len(EXPERIMENTS)
-    assert all(0 < value <= STEPS[row.settings["layers"]] for row in found for value in row.values)
+    for name in ("steps to learn", "steps to learn from smaller weights"):
+        found, plan = results("add-norm", name), [one for one in EXPERIMENTS if one.name == name]
+        assert [row.settings for row in found] == [one.settings for one in plan]
+        assert [len(row.values) for row in found] == [3] * len(plan)
+        most = [CAP if "scale" in row.settings else STEPS[row.settings["layers"]] for row in found]
+        assert all(0 < max(row.values) <= limit for row, limit in zip(found, most, strict=True))

@@ -101,7 +101,6 @@ def test_a_model_without_initial_matrices_stays_at_guessing():
         ("loss by rate", 12),
         ("loss with a clip", 5),
         ("loss by step", 45),
-        ("loss on new sequences", 10),
         ("largest probability", 4),
         ("loss by initial scale", 4),
         ("loss by batch size", 6),
@@ -109,3 +108,15 @@ def test_a_model_without_initial_matrices_stays_at_guessing():
 )
 def test_each_experiment_was_run_with_three_seeds(name, rows):
     assert [len(row.values) for row in results("training", name)] == [3] * rows
+
+
+def test_the_remedies_for_few_data_were_tried_in_ten_pairs_of_runs():
+    found = results("training", "loss on new sequences")
+    assert [row.settings for row in found] == [
+        dict(one.settings) for one in e.EXPERIMENTS if one.name == "loss on new sequences"
+    ]
+    assert [len(row.values) for row in found] == [10] * 12
+
+
+def test_a_larger_set_is_as_large_as_it_says():
+    assert len(lang.train_set(e.MANY)) == e.MANY

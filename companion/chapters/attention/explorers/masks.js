@@ -1,5 +1,9 @@
 // MaskExplorer: a mask in three conventions, its code, and the weights that it leaves of scores drawn once.
 
+// "1 query × 5 keys"
+const counted = (queries, keys, between) =>
+  `${queries} ${queries === 1 ? "query" : "queries"}${between}${keys} ${keys === 1 ? "key" : "keys"}`;
+
 function render({ model, el }) {
   const view = open_view(model, el);
   const stored = model.get("scores");
@@ -131,7 +135,7 @@ function render({ model, el }) {
     meaning.hidden = state.refused;
     optional.convention.hidden = state.refused;
     if (state.refused) {
-      refusal.textContent = `The package refuses this: the last query stands at the last key, so a causal mask needs at least as many keys as queries. Here are ${state.tq} queries and ${state.tk} keys.`;
+      refusal.textContent = `The package refuses this: the last query stands at the last key, so a causal mask needs at least as many keys as queries. Here are ${counted(state.tq, state.tk, " and ")}.`;
       view.say("No mask: more queries than keys.");
       return;
     }
@@ -139,7 +143,7 @@ function render({ model, el }) {
     const rows = range(state.tq).map((i) => `q${i}`);
     const cols = range(state.tk).map((j) => `k${j}`);
     panels[0].fill({
-      title: `mask, ${state.tq} queries × ${state.tk} keys`,
+      title: `mask, ${counted(state.tq, state.tk, " × ")}`,
       rows,
       cols,
       data: state.may.map((row) =>

@@ -30,7 +30,7 @@ function render({ model, el }) {
     return value < 0.001 ? "less than 0.001%" : `${num(value, value < 0.1 ? 3 : value < 10 ? 2 : 1)}%`;
   }
 
-  const said = (s, n, left) => `${LINES[s]}, ${n} steps: ${percent(left)} left`;
+  const said = (s, n, left) => `${LINES[s]}, ${n} ${n === 1 ? "step" : "steps"}: ${percent(left)} left`;
   const { plot, legend, fill } = curve_plot({
     names: LINES,
     size: [360, 190, 36, 156],
