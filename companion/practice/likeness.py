@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Bool, Float64, Shaped
 from torch import Tensor
 from torch.nn.functional import sigmoid
 
@@ -36,8 +37,16 @@ class Pair:
     numbers: bool
     whole: bool
 
-    def like(self, one: Tensor, other: Tensor) -> bool:
-        """Whether two tensors are the same within what is allowed."""
+    def like(self, one: Shaped[Tensor, "..."], other: Shaped[Tensor, "..."]) -> bool:
+        """Tell whether two tensors are the same within what is allowed.
+
+        Args:
+            one: a tensor of any shape.
+            other: another; what is allowed grows with its largest entry.
+
+        Returns:
+            False also where the shapes differ.
+        """
         if one.shape != other.shape:
             return False
         scale = other[other.isfinite()].abs().max().item() if other.isfinite().any() else 1.0
@@ -49,7 +58,7 @@ class Pair:
         return self.got.shape == self.want.shape
 
     @property
-    def wrong(self) -> Tensor:
+    def wrong(self) -> Bool[Tensor, "..."]:
         """Where the two differ."""
         scale = self.want[self.want.isfinite()].abs().max().item() if self.want.isfinite().any() else 1.0
         return ~torch.isclose(self.got, self.want, rtol=0.0, atol=self.allowed * max(1.0, scale), equal_nan=True)
@@ -273,15 +282,23 @@ STEPS: Mapping[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def as_numbers(value: object) -> Tensor | None:
+def as_numbers(value: object) -> Float64[Tensor, "..."] | None:
     """Give an argument as a tensor of float64; ``None`` for what has no fractions."""
     if isinstance(value, Tensor) and value.is_floating_point() and value.layout is torch.strided:
         return value.detach().double()
     return torch.tensor(value, dtype=torch.float64) if isinstance(value, float) else None
 
 
-def broadcasts(x: Tensor, want: Tensor) -> bool:
-    """Whether an argument fits the shape of the result by broadcasting."""
+def broadcasts(x: Shaped[Tensor, "..."], want: Shaped[Tensor, "..."]) -> bool:
+    """Tell whether an argument fits the shape of the result by broadcasting.
+
+    Args:
+        x: the argument.
+        want: the right result.
+
+    Returns:
+        False also where ``x`` has more axes.
+    """
     pairs = zip(reversed(x.shape), reversed(want.shape), strict=False)
     return x.ndim <= want.ndim and all(size in (1, wanted) for size, wanted in pairs)
 
