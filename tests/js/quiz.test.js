@@ -7,6 +7,8 @@ const { quizLogic: quiz } = load(["util", "quiz-logic"]);
 const NUMBERS = [
   ["1e9", "", 1e9],
   ["2^20", "", 2 ** 20],
+  ["e^0.5", "", Math.exp(0.5)],
+  ["3 * exp(-2)", "", 3 * Math.exp(-2)],
   ["2**20 bytes", "bytes", 2 ** 20],
   ["1,048,576", "", 2 ** 20],
   ["1 048 576 bytes", "bytes", 2 ** 20],

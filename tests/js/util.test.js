@@ -88,7 +88,7 @@ test("what is drawn fills a room as far as it goes, and differs from draw to dra
   const list = [...Array(60).keys()].map((number) => ({ number, size: [5, 9, 15][number % 3] }));
   const size = (one) => one.size;
   const total = (drawn) => drawn.reduce((sum, one) => sum + one.size, 0);
-  const draws = Array.from({ length: 20 }, () => util.filling(list, 30, size));
+  const draws = Array.from({ length: 20 }, () => util.filling(list, 30, size, () => ""));
   for (const drawn of draws) {
     assert.equal(new Set(drawn).size, drawn.length);
     assert.ok(total(drawn) > 25 && total(drawn) <= 30, `${total(drawn)}`); // whatever fits goes in
@@ -98,6 +98,25 @@ test("what is drawn fills a room as far as it goes, and differs from draw to dra
     );
   }
   assert.ok(new Set(draws.map((drawn) => JSON.stringify(drawn))).size > 15);
-  assert.deepEqual(util.filling(list, 4, size).map(size), [5], "one at least, of the smallest");
-  assert.deepEqual(util.filling([], 4, size), []);
+  assert.deepEqual(util.filling(list, 4, size, () => "").map(size), [5], "one at least, of the smallest");
+  assert.deepEqual(
+    util.filling([], 4, size, () => ""),
+    [],
+  );
+});
+
+test("groups take turns in what is drawn, however large they are", () => {
+  const list = [...Array(60).keys()].map((number) => ({ number, group: number < 54 ? "large" : "small" }));
+  for (let turn = 0; turn < 20; turn++) {
+    const drawn = util.filling(
+      list,
+      4,
+      () => 1,
+      (one) => one.group,
+    );
+    assert.deepEqual(
+      drawn.map((one) => one.group),
+      ["large", "large", "small", "small"],
+    );
+  }
 });

@@ -68,8 +68,22 @@ def test_the_menu_shows_its_state_and_a_press_at_its_sign_opens_it(open_page):
     assert len(set(signs)) == 3
     at = [place["x"] + 5, place["y"] + 5]
     assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).localName", at) == "select"
+
+
+def test_on_a_phone_the_menu_is_above_the_contents_and_shows_its_words(open_page):
+    page = open_page(PAGE)
     page.set_viewport_size({"width": 390, "height": 844})
-    assert not switch.is_visible(), "a phone needs its room for the title"
+    page.wait_for_selector(f".sidebar-secondary-items > {SWITCH}", state="attached")
+    assert not page.locator(f".article-header-buttons {SWITCH}").count(), "the title needs the room"
+    page.locator(".bd-header-article .secondary-toggle").click()
+    menu = page.get_by_label("Code", exact=True)
+    assert menu.evaluate("(menu) => getComputedStyle(menu).opacity") == "1"
+    assert menu.bounding_box()["height"] >= 40
+    choose(page, FOLDED)
+    assert not any(page.evaluate(SHOWN))
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.locator(f".article-header-buttons {SWITCH}").wait_for()
 
 
 def test_what_another_tab_keeps_closes_no_fold_that_a_reader_opened(open_page):

@@ -294,6 +294,14 @@ def test_the_menus_are_folded_on_a_phone_where_the_first_item_begins_on_the_firs
     assert menu.is_visible(), "nor is it out of reach on a screen that turned"
 
 
+def test_on_a_phone_the_next_item_folds_the_menus_away(visit):
+    page = visit(width=390, view="")
+    page.locator(".quiz-filters summary").click()
+    assert page.locator("#quiz-topic").is_visible()
+    page.get_by_role("button", name="Next item", exact=True).first.click()
+    page.locator("#quiz-topic").wait_for(state="hidden")
+
+
 def test_items_come_one_at_a_time_in_the_order_of_the_book_unless_another_way_is_chosen(visit, items):
     page = visit(view="")
     following = page.get_by_role("group", name="Items of the quiz").get_by_role("button", name="Next item", exact=True)

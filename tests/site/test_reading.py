@@ -190,6 +190,17 @@ def test_the_front_page_leads_to_where_one_stopped_and_behind_a_page_that_is_rea
     assert place.locator("a").get_attribute("href") == f"{server}/{NEXT}.html"
 
 
+def test_the_words_of_the_map_are_no_place_to_go_on(open_in_time):
+    page = open_in_time("book/generation/index")
+    stay(page, 300)
+    page.locator(".transformer-map").last.evaluate("(map) => map.scrollIntoView({ block: 'center' })")
+    stay(page, 1)
+    kept = page.evaluate(KEPT)["book/generation/index"]
+    notes = " ".join(page.locator(".map-notes").all_text_contents())
+    assert notes.strip()
+    assert not kept["words"] or kept["words"] not in " ".join(notes.split())
+
+
 def test_the_front_page_leads_to_the_newest_place(open_page):
     older, newer = entry(0.5), entry(0.3, at="2026-02-01T00:00:00.000Z", title="Heads")
     page = open_page("book/index", {"book/multi-head/several-heads": newer, PAGE: older})

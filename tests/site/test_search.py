@@ -301,6 +301,11 @@ def test_places_of_one_kind_are_shown_alone(page: object, find: object) -> None:
     page.wait_for_selector(".find-option")
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.activeElement.matches('.find-input')"), "and the arrows go on in the list"
+    page.locator(".find-kinds button[data-name=Terms]").click()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.wait_for_selector(".find-kinds button[data-name=All][aria-pressed=true]")
+    assert page.input_value(".find-input") == "license"
 
 
 @pytest.mark.browser

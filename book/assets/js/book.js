@@ -25,7 +25,11 @@
   }
   for (const button of document.querySelectorAll(".search-button__button")) button.addEventListener("click", search);
   addEventListener("keydown", (event) => {
-    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
+    const isCombined = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey;
+    const target = /** @type {HTMLElement} */ (event.target);
+    const isSlash =
+      event.key === "/" && !event.ctrlKey && !event.metaKey && !target.closest("input, select, textarea, dialog");
+    if (event.altKey || !(isCombined || isSlash)) return;
     event.preventDefault();
     search();
   });

@@ -84,5 +84,9 @@
   });
   addEventListener("storage", show); // the switch in another tab, which may also keep what is none of this
   show();
-  bar.prepend(box);
+  // The bar of a phone has no room beside the title: there the menu is above the contents of the page.
+  const narrow = matchMedia("(max-width: 600px)");
+  const put = () => ((narrow.matches && document.querySelector(".sidebar-secondary-items")) || bar).prepend(box);
+  narrow.addEventListener("change", put);
+  put();
 })();

@@ -10,6 +10,7 @@
   if (!root) return;
   const TARGETS = vocabulary.targets; // minutes to think and to say the answer: what we suggest, an assumption
   const FOLLOW_UP = vocabulary.followUp; // of the time of its question
+  const ASKED = 3; // follow-ups of a question
   const PARTS = [
     ["short", "Show the short answer"],
     ["full", "Show the whiteboard answer"],
@@ -65,16 +66,16 @@
     return { element, read };
   }
 
-  /** The minutes of questions, by the times that we suggest, with that share of them for each follow-up. */
-  const minutesOf = (list, share) =>
-    list.reduce((sum, { level, followUps }) => sum + TARGETS[level] * (1 + share * followUps.length), 0);
+  /** The minutes of questions by the times that we suggest, with as many follow-ups as an interviewer has time for. */
+  const minutesOf = (list) =>
+    list.reduce(
+      (sum, { level, followUps }) => sum + TARGETS[level] * (1 + FOLLOW_UP * Math.min(ASKED, followUps.length)),
+      0,
+    );
 
   /** How long an interview on these questions takes. */
-  function length(drawn) {
-    const minutes = (share) => Math.round(minutesOf(drawn, share));
-    const words = `${plural(drawn.length, "question")}, about ${minutes(FOLLOW_UP)} min`;
-    return `${words} with follow-ups, ${minutes(0)} without`;
-  }
+  const length = (drawn) =>
+    `${plural(drawn.length, "question")}, about ${Math.round(minutesOf(drawn))} min with ${ASKED} follow-ups each`;
 
   const repeats = ({ pool }) => pool === "weak" || pool === "again";
 
@@ -108,7 +109,7 @@
     minutes: {
       choices: [10, 20, 30, 45],
       chosen: forTwoDays ? 30 : 20,
-      of: (question) => minutesOf([question], FOLLOW_UP),
+      of: (question) => minutesOf([question]),
     },
     number: 5,
     pool: forTwoDays ? "sheet" : "all",

@@ -98,7 +98,7 @@
       if (menu.value) address.searchParams.set(name, menu.value);
       else address.searchParams.delete(name);
     }
-    if (REPEAT.test(address.hash)) address.hash = "";
+    address.hash = ""; // where one came by; a link to this choice opens at the list
     history.replaceState(history.state, "", address);
   }
 

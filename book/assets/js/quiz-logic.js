@@ -30,6 +30,8 @@ const quizLogic = (() => {
       .replace(/[\u2212\u2013]/g, "-")
       .replace(/^\s*([+-])\s+/, "$1")
       .replace(/\*\*/g, "^")
+      .replace(/\bexp(?=\s*\()/g, "e^")
+      .replace(/(?<![\d.a-z])e\^\s*/g, `${Math.E}^`)
       .replace(/[\u00d7\u00b7\u22c5*]/g, "*")
       .replace(
         /[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+/g,
@@ -41,7 +43,7 @@ const quizLogic = (() => {
   }
 
   /**
-   * Read what a reader typed: 1e9, 2^20, 3 * 10^-5, 1/64, 1,048,576 or 1 048 576, and the unit after it.
+   * Read what a reader typed: 1e9, 2^20, e^0.5, 3 * 10^-5, 1/64, 1,048,576 or 1 048 576, and the unit after it.
    * @param {string} typed
    * @param {string} [unit]
    * @returns {{value?: number, problem?: string}} a problem is a sentence
@@ -54,7 +56,7 @@ const quizLogic = (() => {
     for (;;) {
       const found = FACTOR.exec(rest);
       if (!found)
-        return { problem: "This is not a number that the page can read. Write 1048576, 2^20, 1e6 or 3*10^-5." };
+        return { problem: "This is not a number that the page can read. Write 1048576, 2^20, 1e6, e^0.5 or 3*10^-5." };
       const factor = found[2] === undefined ? Number(found[1]) : power(found[1], Number(found[2]));
       value = sign === "*" ? value * factor : value / factor;
       rest = rest.slice(found[0].length).trim();

@@ -88,6 +88,7 @@
     back.setAttribute("aria-disabled", String(at === 0));
     next.setAttribute("aria-disabled", String(at === shown.length - 1));
     where.textContent = `${at + 1} of ${shown.length}`;
+    if (focus && isPhone) fold.open = false; // the menus would take half of the screen from each item
     if (focus) shown[at].head();
   }
 

@@ -74,7 +74,7 @@
       const reached = [...(here?.parentElement ?? article).querySelectorAll("p")].filter(
         (text) =>
           text.checkVisibility() &&
-          !text.closest(".light-widget") &&
+          !text.closest(".light-widget, .map-notes") &&
           text.getBoundingClientRect().top < innerHeight / 2,
       );
       const line = reached.map(beginning).findLast((start) => start.length > 3) ?? [];

@@ -177,8 +177,11 @@ const bookSearch = (() => {
       type();
     }
 
+    let typed = "";
     function type() {
       isWhole = false;
+      if (!input.value.startsWith(typed)) group = "All"; // other words, and not more of them
+      typed = input.value;
       return show();
     }
 
@@ -278,7 +281,13 @@ const bookSearch = (() => {
     }
 
     list.hidden = true;
-    return { input, ask, parts: [said, kinds, starts, list, more], show };
+    /** Show the places of every kind for what the field holds. */
+    function restart() {
+      group = "All";
+      return type();
+    }
+
+    return { input, ask, parts: [said, kinds, starts, list, more], restart };
   }
 
   let dialog;
@@ -291,7 +300,7 @@ const bookSearch = (() => {
     }
     if (!dialog) {
       const close = () => dialog.close();
-      const { input, parts, show } = build({
+      const { input, parts, restart } = build({
         id: "find",
         follow: (event) => {
           asked.set(input.value);
@@ -320,7 +329,8 @@ const bookSearch = (() => {
         )
       );
       document.body.append(dialog);
-      ready().then(show);
+      dialog.addEventListener("close", restart);
+      ready().then(restart);
     }
     if (!dialog.open) dialog.showModal();
     const input = /** @type {HTMLInputElement} */ (dialog.querySelector(".find-input"));

@@ -229,7 +229,8 @@ const session = (() => {
         const fit = fitting();
         numbered.hidden = Boolean(minutes.value);
         if (isBad()) drawn = [];
-        else if (minutes.value) drawn = util.filling(fit, Number(minutes.value), given.minutes.of);
+        else if (minutes.value)
+          drawn = util.filling(fit, Number(minutes.value), given.minutes.of, (piece) => piece[groups[0].key]);
         else drawn = util.sample(fit, Number(number.value));
         length.textContent = drawn.length ? (given.length?.(drawn) ?? "") : "";
         status.textContent = `${plural(fit.length, noun)} to draw from.`;

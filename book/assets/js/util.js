@@ -95,16 +95,23 @@ const util = (() => {
 
   /**
    * Draw at random what fits into a room, each by its size: as much as goes in, or one of the smallest where nothing does.
-   * What is drawn keeps the order of the list.
+   * Groups take turns. What is drawn keeps the order of the list.
    * @template T
    * @param {T[]} list
    * @param {number} room
    * @param {(one: T) => number} size
+   * @param {(one: T) => string} group
    * @param {string} [seed]
    * @returns {T[]}
    */
-  function filling(list, room, size, seed = freshSeed()) {
-    const mixed = shuffled(list, seed);
+  function filling(list, room, size, group, seed = freshSeed()) {
+    const turns = {};
+    const inTurn = shuffled(list, seed).map((one) => {
+      const name = group(one);
+      turns[name] = (turns[name] ?? 0) + 1;
+      return { one, turn: turns[name] };
+    });
+    const mixed = inTurn.sort((first, second) => first.turn - second.turn).map(({ one }) => one);
     let left = room;
     const drawn = new Set();
     for (const one of mixed) {

@@ -9,6 +9,7 @@ import re
 from html import escape, unescape
 
 from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
@@ -25,6 +26,17 @@ _ROW, _CELL = re.compile(r"<tr>(.*?)</tr>", re.DOTALL), re.compile(r"<(t[hd])([^
 def rows(part: nodes.Element | None) -> list[list[nodes.entry]]:
     """List the cells of a head or a body, row by row."""
     return [[*row.findall(nodes.entry)] for row in part.findall(nodes.row)] if part else []
+
+
+def words(heading: nodes.entry) -> str:
+    """Return the words of a heading; a citation, which at this time is only its key, is left out."""
+    keys = {
+        text
+        for ref in heading.findall(pending_xref)
+        if ref.get("refdomain") == "cite"
+        for text in ref.findall(nodes.Text)
+    }
+    return " ".join("".join(text for text in heading.findall(nodes.Text) if text not in keys).split())
 
 
 def is_prose(head: list[list[nodes.entry]], body: list[list[nodes.entry]], long: int = LONG) -> bool:
@@ -69,7 +81,7 @@ def on_read(app: Sphinx, doctree: nodes.document) -> None:
             table["classes"].append(CLASS)
             for row in body:
                 for heading, cell in zip(head[0], row, strict=True):
-                    cell["heading"] = " ".join(heading.astext().split())
+                    cell["heading"] = words(heading)
     for output in [node for node in doctree.findall(nodes.raw) if node.get("format") == "html"]:
         if _COMPUTED.search(output.astext()):
             output.children = [nodes.Text(listed(output.astext()))]
