@@ -68,6 +68,11 @@ def test_the_menu_shows_its_state_and_a_press_at_its_sign_opens_it(open_page):
     assert len(set(signs)) == 3
     at = [place["x"] + 5, place["y"] + 5]
     assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).localName", at) == "select"
+    page.evaluate("() => scrollTo({ top: 2000, behavior: 'instant' })")
+    page.mouse.move(*at)
+    page.mouse.down()
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.evaluate("() => scrollY") == 2000, "nor does a press move the page"
 
 
 def test_on_a_phone_the_menu_is_above_the_contents_and_shows_its_words(open_page):

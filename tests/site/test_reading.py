@@ -193,7 +193,7 @@ def test_the_front_page_leads_to_where_one_stopped_and_behind_a_page_that_is_rea
 def test_the_words_of_the_map_are_no_place_to_go_on(open_in_time):
     page = open_in_time("book/generation/index")
     stay(page, 300)
-    page.locator(".transformer-map").last.evaluate("(map) => map.scrollIntoView({ block: 'center' })")
+    page.locator(".map-notes").first.evaluate("(notes) => notes.parentElement.scrollIntoView({ block: 'center' })")
     stay(page, 1)
     kept = page.evaluate(KEPT)["book/generation/index"]
     notes = " ".join(page.locator(".map-notes").all_text_contents())

@@ -25,11 +25,7 @@
   }
   for (const button of document.querySelectorAll(".search-button__button")) button.addEventListener("click", search);
   addEventListener("keydown", (event) => {
-    const isCombined = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey;
-    const target = /** @type {HTMLElement} */ (event.target);
-    const isSlash =
-      event.key === "/" && !event.ctrlKey && !event.metaKey && !target.closest("input, select, textarea, dialog");
-    if (event.altKey || !(isCombined || isSlash)) return;
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
     event.preventDefault();
     search();
   });

@@ -311,7 +311,7 @@ const session = (() => {
     }
     function back() {
       view();
-      dom.one(`.${name} input`, root).focus();
+      dom.one(`.${name} :is(select, input)`, root).focus();
     }
 
     // another tab may rate, and a browser that comes back to the page sets its boxes anew after the scripts ran
