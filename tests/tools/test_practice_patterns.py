@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from companion.practice import diagnosis
 from companion.practice.definition import Case, Edit, Mistake
 from tests.tools.practice import BY_NAME, one_line, refused, toy
 
@@ -255,3 +256,8 @@ def test_rows_of_two_entries_have_no_number_of_their_own():
     """Where the first is the second with the other sign, as behind a norm, any two such rows are in proportion."""
     tables = [x[:, :1] * torch.tensor([1.0, -1.0], dtype=torch.float64) for x in TABLES]
     assert refused(on(tables, lambda x: x.sin()), lambda x: x.sinh() + x.sin()).pattern is None
+
+
+def test_pairs_of_mistakes_are_tried_for_a_time_only(monkeypatch):
+    monkeypatch.setattr(diagnosis, "LONGEST", -1.0)
+    assert refused(pair_of_mistakes(), lambda x: x + x + 2).mistake is None
