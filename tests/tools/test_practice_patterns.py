@@ -212,13 +212,17 @@ def test_a_part_whose_type_is_the_same_is_not_said_to_have_another():
     words = one_line(refused(exercise, lambda n: (n, 3 * n + (n > 2))))
     assert "thrice: your answer is" in words
     assert "type is another" not in words
+    exercise = on([2**70, 2, 5], lambda n: (n, 3 * n), returns=("once", "thrice"))
+    assert "Of thrice: What is wrong is 1 too large" in one_line(refused(exercise, lambda n: (n, 3 * n + 1)))
+    tables = [x.float() for x in TABLES]
+    assert refused(on(tables, powers), lambda x: x.exp() * (1 + 5e-5 * x.sign())).pattern != "not_in_dtype"
 
 
 def test_of_a_result_that_its_type_refuses_nothing_but_the_type_is_told():
     class Whole(int):
         pass
 
-    error = refused(on([2, 3, 4], lambda n: 3 * n), lambda n: Whole(0))
+    error = refused(on([2, 3, 4], lambda n: 3 * n), lambda n: Whole(-3 * n))
     assert error.pattern is None
     assert "you returned a Whole; an int is expected." in one_line(error)
     assert refused(on([2, 3, 4], lambda n: 3 * n), lambda n: Whole(3 * n)).pattern == "not_in_dtype"
@@ -239,6 +243,16 @@ def test_a_few_wrong_entries_on_one_side_are_not_told_of_the_diagonal():
         return y
 
     assert "diagonal" not in one_line(refused(on(TABLES, powers), mine))
+
+    def few(x):
+        y = x.sin()
+        y[0, 2] += 1.0
+        y[1, 3] -= 2.0
+        y[2, 3] *= 5.0
+        return y
+
+    squares = [TABLES[2].mT @ TABLES[2], TABLES[3] @ TABLES[3].mT]
+    assert "diagonal" not in one_line(refused(on(squares, lambda x: x.sin()), few))
 
 
 def test_a_dtype_is_told_only_where_rounding_may_be_the_reason():
