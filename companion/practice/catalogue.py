@@ -90,7 +90,7 @@ def task(name: str | None = None) -> Outline:
 
 
 def build_on(name: str) -> Callable[..., object]:
-    """Give the answer to an earlier stage, to call it in a later one, and print whose it is.
+    """Give the answer to an earlier stage, to call it in a later one, and print whose it is, once in a check.
 
     Args:
         name: of the exercise.
@@ -103,11 +103,18 @@ def build_on(name: str) -> Callable[..., object]:
     """
     exercise = _find(name)
     answer = progress.PROGRESS.answer(name)
-    if answer is not None:
-        print(f"{exercise.title}: you build on your own {getattr(answer, '__name__', 'answer')}.")
-        return answer
-    print(f"{exercise.title}: you build on the book's answer, since none of yours has passed here.")
-    return exercise.reference
+    own = f"your own {getattr(answer, '__name__', 'answer')}"
+    whose = own if answer is not None else "the book's answer, since none of yours has passed here"
+    said = f"{exercise.title}: you build on {whose}."
+    if _to_say is None:
+        print(said)
+    else:
+        _to_say[said] = None
+    return exercise.reference if answer is None else answer
+
+
+_to_say: dict[str, None] | None = None
+"""What the check that runs has to print once, in order, when the answer was tried; ``None`` between checks."""
 
 
 def check_exercise(name: str, function: object, *, record: bool = True) -> None:
@@ -135,6 +142,9 @@ def check_exercise(name: str, function: object, *, record: bool = True) -> None:
             f"the answer is a function: got {type(function).__name__}. "
             f'Pass it without calling it, as in check_exercise("{name}", my_function).'
         )
+    global _to_say
+    said: dict[str, None] = {}
+    _to_say = said
     try:
         outcomes = run_cases(exercise, function)
     except NotAnswered as reason:
@@ -143,6 +153,10 @@ def check_exercise(name: str, function: object, *, record: bool = True) -> None:
     except WrongAnswer:
         _record(name, "tried", record)
         raise
+    finally:
+        _to_say = None
+        for line in said:
+            print(line)
     print(f"{exercise.title}: correct ({len(outcomes)} cases).")
     print(f"Tested: {exercise.tested}.")
     if text := cost_summary(exercise, outcomes):

@@ -1,6 +1,7 @@
 """Find what explains a wrong answer: a named mistake, two of them at once, or a pattern of what is wrong."""
 
 import itertools
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ class Diagnosis:
 
 
 NOTHING = Diagnosis()
+
+LONGEST = 3.0
+"""Seconds of work after which no more pairs of mistakes are tried, so that a refusal comes soon."""
 
 
 def diagnose(exercise: Exercise, cases: Sequence[Case], wants: Sequence[object], mine: Sequence[Outcome]) -> Diagnosis:
@@ -84,7 +88,8 @@ def _explains(
     came with the mistake and that the answer has not, as in a row that is all hidden: these are counted against it.
     """
     same, values, slips = [], 0, 0
-    for case, want, outcome, passes in zip(cases, wants, mine, right, strict=True):
+    rows = sorted(zip(cases, wants, mine, right, strict=True), key=lambda row: row[3])  # most end at the first failure
+    for case, want, outcome, passes in rows:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             theirs = running.run_case(exercise, function, case)
@@ -109,12 +114,14 @@ def _has_nan(value: object) -> bool:
 def _double(
     exercise: Exercise, cases: Sequence[Case], wants: Sequence[object], mine: Sequence[Outcome], right: Sequence[bool]
 ) -> tuple[Mistake, Mistake] | None:
-    """Find the one pair of mistakes that together do what the answer does wherever it fails."""
+    """Find the one pair of mistakes that together do what the answer does wherever it fails, if time allows."""
     failed = [i for i, passes in enumerate(right) if not passes]
     if sum(mine[i].error is None for i in failed) < 2:
         return None
-    found = []
+    found, start = [], time.process_time()
     for pair, function in _doubles(exercise):
+        if time.process_time() - start > LONGEST:
+            return None
         if all(_does(exercise, function, cases[i], mine[i]) for i in failed):
             found.append(pair)
     return found[0] if len({tuple(mistake.name for mistake in pair) for pair in found}) == 1 else None

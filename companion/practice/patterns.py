@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
-from companion.practice import likeness, places
+from companion.practice import factors, likeness, places
 from companion.practice.compare import TOLERANCE
 from companion.practice.definition import Case, Exercise
 from companion.practice.likeness import Pair
@@ -24,7 +25,7 @@ PATTERNS: tuple[Callable[[Pair], Iterator[str]], ...] = (
     likeness.reduced,
     likeness.moved,
     likeness.turned,
-    likeness.by_a_factor,
+    factors.by_a_factor,
     likeness.with_an_argument,
     likeness.a_step_off,
     places.all_wrong_ones_nan,
@@ -41,6 +42,9 @@ MOST = 20_000
 
 ENOUGH = 3
 """Entries that must be wrong in all; numbers alone must be wrong in two cases."""
+
+LIKE_ROUNDING = 1e-2
+"""Largest difference, as a part of the largest entry, of which a dtype is told as the reason."""
 
 
 def explain(
@@ -64,7 +68,8 @@ def explain(
         found = _in_results(exercise, results)
         if found:
             return found
-    said = next(_which_cases(exercise, cases, right), None)
+    rounded = all(not _has_result(mine[i]) or _as_rounding_would(mine[i].value, wants[i]) for i in failed)
+    said = next(_which_cases(exercise, cases, right, dtypes=rounded), None)
     return ("cases", said) if said else None
 
 
@@ -84,7 +89,9 @@ def _in_results(exercise: Exercise, results: list[tuple[object, object, Case]]) 
             return exchanged
         part = next((k for k in range(count) if _differ(exercise, results[0], k)), None)
         if part is None:  # the numbers are right
-            part = next((k for k in range(count) if _type(results[0][0][k]) != _type(results[0][1][k])), 0)
+            part = next((k for k in range(count) if _type(results[0][0][k]) != _type(results[0][1][k])), None)
+            if part is None:
+                return None
             results = [(got[part], want[part], case) for got, want, case in results]
         else:
             differing = [row for row in results if _differ(exercise, row, part)]
@@ -94,7 +101,7 @@ def _in_results(exercise: Exercise, results: list[tuple[object, object, Case]]) 
     if not pairs or (sum(pair.want.numel() for pair in pairs) < ENOUGH and len(pairs) < 2):
         return None
     largest = max(pairs, key=lambda pair: pair.want.numel())
-    for pattern in PATTERNS:
+    for pattern in PATTERNS[:1] if _is_refused_for_type(exercise, *results[0][:2]) else PATTERNS:
         said = [set(pattern(pair)) for pair in pairs]
         for sentence in dict.fromkeys([*pattern(pairs[0]), *pattern(largest)]):
             holds = sum(sentence in one for one in said)
@@ -112,7 +119,16 @@ def _type(x: object) -> object:
     return x.dtype if isinstance(x, Tensor) else type(x)
 
 
+def _is_refused_for_type(exercise: Exercise, got: object, want: object) -> bool:
+    """Whether the type alone refuses a result, so that nothing was compared."""
+    if not isinstance(want, bool | int | str) or (hasattr(got, "item") and not exercise.same_dtype):
+        return False
+    return type(got) is not type(want)
+
+
 def _differ(exercise: Exercise, row: tuple[object, object, Case], part: int) -> bool:
+    if type(row[0][part]) is type(row[1][part]) is int:  # exact, however large
+        return row[0][part] != row[1][part]
     pair = _pair(exercise, row[0][part], row[1][part], row[2])
     return pair is not None and not pair.like(pair.got, pair.want)
 
@@ -147,12 +163,17 @@ def _pair(exercise: Exercise, got: object, want: object, case: Case) -> Pair | N
         return Pair(torch.tensor(one).double(), torch.tensor(other).double(), arguments, 0.0, numbers=False, whole=True)
     if one is None or other is None or max(one.numel(), other.numel()) > MOST:
         return None
+    if type(got) is type(want) is int and not (_is_whole(got) and _is_whole(want)):
+        return None  # float64 would take two that differ for one
     whole = not other.is_floating_point()
     allowed = 0.0 if whole else 10 * exercise.tolerance.get(other.dtype, TOLERANCE[torch.float32])
     if one.dtype in (torch.float32, torch.float16, torch.bfloat16) and not whole:
         allowed = max(allowed, TOLERANCE[torch.float32])
     numbers = other.dtype != torch.bool
-    return Pair(one.double(), other.double(), arguments, allowed, numbers=numbers, whole=whole and numbers)
+    same = _type(got) == _type(want)
+    return Pair(
+        one.double(), other.double(), arguments, allowed, numbers=numbers, whole=whole and numbers, same_type=same
+    )
 
 
 def _as_tensor(x: object) -> Tensor | None:
@@ -170,18 +191,39 @@ def _is_whole(x: object) -> bool:
     return all(isinstance(y, int) and abs(y) < 2**53 for y in parts)
 
 
-def _which_cases(exercise: Exercise, cases: Sequence[Case], right: Sequence[bool]) -> Iterator[str]:
+def _as_rounding_would(got: object, want: object) -> bool:
+    """Whether two results differ by so little that a dtype may be the reason."""
+    mine, theirs = ([torch.as_tensor(x) for x in tree_leaves(result) if _counts(x)] for result in (got, want))
+    if [x.shape for x in mine] != [x.shape for x in theirs]:
+        return False
+    for one, other in zip(mine, theirs, strict=True):
+        gap = (one.detach().cpu().double() - other.double()).abs().masked_fill(one.cpu() == other, 0.0)
+        largest = other[other.isfinite()].abs().max().item() if other.isfinite().any() else 0.0
+        if not bool((gap <= LIKE_ROUNDING * largest).all()):
+            return False
+    return True
+
+
+def _counts(x: object) -> bool:
+    return (
+        isinstance(x, bool | float)
+        or (isinstance(x, int) and _is_whole(x))
+        or (isinstance(x, Tensor) and not x.is_complex() and x.layout is torch.strided)
+    )
+
+
+def _which_cases(exercise: Exercise, cases: Sequence[Case], right: Sequence[bool], *, dtypes: bool) -> Iterator[str]:
     """Find a property of the arguments that all cases with it, and no others, are wrong."""
     if not any(right) or all(right):
         return
-    traits = [_traits(exercise, case) for case in cases]
+    traits = [_traits(exercise, case, dtypes=dtypes) for case in cases]
     for trait in dict.fromkeys(itertools.chain(*traits)):
         has = [trait in one for one in traits]
         if all(one != passes for one, passes in zip(has, right, strict=True)):
             yield f"The cases that are wrong are those in which {trait}; all others are right."
 
 
-def _traits(exercise: Exercise, case: Case) -> list[str]:
+def _traits(exercise: Exercise, case: Case, *, dtypes: bool) -> list[str]:
     found = []
     for name, value in zip(exercise.parameters, case.arguments, strict=True):
         if value is None:
@@ -193,7 +235,8 @@ def _traits(exercise: Exercise, case: Case) -> list[str]:
             found += [f"`{name}` is more than 1"] if value > 1 else []
         elif isinstance(value, Tensor):
             found += [f"`{name}` is given"] + [f"`{name}` has more than {n} axes" for n in (1, 2, 3) if value.ndim > n]
-            found += [f"`{name}` is {str(value.dtype).removeprefix('torch.')}"] if value.is_floating_point() else []
+            dtype = str(value.dtype).removeprefix("torch.")
+            found += [f"`{name}` is {dtype}"] if dtypes and value.is_floating_point() else []
             if value.dtype == torch.bool and value.ndim:
                 found += [f"a row of `{name}` is all False"] if not value.any(-1).all() else []
                 found += [f"something in `{name}` is False"] if not value.all() else []

@@ -7,6 +7,9 @@ from torch import Tensor
 
 from companion.practice.likeness import Pair, axis_name, broadcasts
 
+HANDFUL = 5
+"""Wrong entries of a table that is not square; of so few no side of its diagonal is told."""
+
 
 def all_wrong_ones_nan(pair: Pair) -> Iterator[str]:
     """NaN or infinity and nothing else."""
@@ -55,7 +58,7 @@ def by_rows(pair: Pair) -> Iterator[str]:
         size = gap.mean().item()
         yield f"In each case that is wrong every entry is {abs(size):.4g} too {'large' if size > 0 else 'small'}."
     for axis in range(-want.ndim, 0):
-        if want.shape[axis] < 2 or want.numel() == want.shape[axis]:
+        if want.shape[axis] < 3 or want.numel() == want.shape[axis]:  # two entries have a factor by accident
             continue
         squares = (want * want).sum(axis, keepdim=True)
         factor = (got * want).sum(axis, keepdim=True) / squares.masked_fill(squares == 0.0, 1.0)
@@ -94,6 +97,25 @@ def in_a_place(pair: Pair) -> Iterator[str]:
             yield said
 
 
+def _diagonals(pair: Pair) -> Iterator[tuple[str, Tensor]]:
+    """Places along the diagonal that are wrong for the most part: a few entries may lie on one side by accident."""
+    want, wrong = pair.want, pair.wrong
+    if want.ndim < 2 or min(want.shape[-2:]) < 2 or (want.shape[-2] != want.shape[-1] and wrong.sum() <= HANDFUL):
+        return
+    i = torch.arange(want.shape[-2])[:, None]
+    j = torch.arange(want.shape[-1])
+    for said, place in (
+        ("on the diagonal", i == j),
+        ("beside the diagonal, just above it", j == i + 1),
+        ("beside the diagonal, just below it", j == i - 1),
+        ("above the diagonal", j > i),
+        ("below the diagonal", j < i),
+    ):
+        place = place.expand(want.shape)
+        if 2 * (wrong & place).sum() >= place.sum():
+            yield f"Only entries {said} of the last two axes are wrong.", place
+
+
 def _regions(pair: Pair) -> Iterator[tuple[str, Tensor]]:
     want = pair.want
     for name, value in pair.arguments.items():
@@ -103,17 +125,7 @@ def _regions(pair: Pair) -> Iterator[tuple[str, Tensor]]:
                     f"Only entries at which `{name}` is {truth} are wrong.",
                     (value if truth else ~value).expand(want.shape),
                 )
-    if want.ndim > 1 and min(want.shape[-2:]) > 1:
-        i = torch.arange(want.shape[-2])[:, None]
-        j = torch.arange(want.shape[-1])
-        for said, place in (
-            ("on the diagonal", i == j),
-            ("beside the diagonal, just above it", j == i + 1),
-            ("beside the diagonal, just below it", j == i - 1),
-            ("above the diagonal", j > i),
-            ("below the diagonal", j < i),
-        ):
-            yield f"Only entries {said} of the last two axes are wrong.", place.expand(want.shape)
+    yield from _diagonals(pair)
     for axis in range(-want.ndim, 0):
         n = want.shape[axis]
         shape = [n if a == axis else 1 for a in range(-want.ndim, 0)]

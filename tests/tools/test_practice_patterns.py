@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from companion.practice import diagnosis
 from companion.practice.definition import Case, Edit, Mistake
 from tests.tools.practice import BY_NAME, one_line, refused, toy
 
@@ -203,3 +204,74 @@ def test_a_mistake_is_named_for_an_answer_without_the_nan_that_it_gives_elsewher
     assert refused(BY_NAME[name], mine).exercise == name
     exercise = on(TABLES, lambda x: 3 * x, mistakes=(*toy().mistakes, Mistake("third", with_nan, "You divided.")))
     assert refused(exercise, lambda x: 3 * x if len(x) == 2 else x / 3).mistake == "third"
+
+
+def test_a_part_whose_type_is_the_same_is_not_said_to_have_another():
+    """Whole numbers that no float holds are compared to the last digit."""
+    exercise = on([1, 2, 2**70], lambda n: (n, 3 * n), returns=("once", "thrice"), same_dtype=True)
+    words = one_line(refused(exercise, lambda n: (n, 3 * n + (n > 2))))
+    assert "thrice: your answer is" in words
+    assert "type is another" not in words
+    exercise = on([2**70, 2, 5], lambda n: (n, 3 * n), returns=("once", "thrice"))
+    assert "Of thrice: What is wrong is 1 too large" in one_line(refused(exercise, lambda n: (n, 3 * n + 1)))
+    tables = [x.float() for x in TABLES]
+    assert refused(on(tables, powers), lambda x: x.exp() * (1 + 5e-5 * x.sign())).pattern != "not_in_dtype"
+
+
+def test_of_a_result_that_its_type_refuses_nothing_but_the_type_is_told():
+    class Whole(int):
+        pass
+
+    error = refused(on([2, 3, 4], lambda n: 3 * n), lambda n: Whole(-3 * n))
+    assert error.pattern is None
+    assert "you returned a Whole; an int is expected." in one_line(error)
+    assert refused(on([2, 3, 4], lambda n: 3 * n), lambda n: Whole(3 * n)).pattern == "not_in_dtype"
+
+
+def test_of_one_number_alone_no_softmax_is_told():
+    """It is 1, and its logarithm 0, whatever the number."""
+    tables = [x[:, :1] for x in TABLES]
+    assert refused(on(tables, lambda x: x.exp()), lambda x: torch.ones_like(x)).pattern is None
+
+
+def test_a_few_wrong_entries_on_one_side_are_not_told_of_the_diagonal():
+    def mine(x):
+        y = x.exp()
+        y[0, 2] += 1.0
+        y[0, 1] -= 2.0
+        y[1, 2] *= 5.0
+        return y
+
+    assert "diagonal" not in one_line(refused(on(TABLES, powers), mine))
+
+    def few(x):
+        y = x.sin()
+        y[0, 2] += 1.0
+        y[1, 3] -= 2.0
+        y[2, 3] *= 5.0
+        return y
+
+    squares = [TABLES[2].mT @ TABLES[2], TABLES[3] @ TABLES[3].mT]
+    assert "diagonal" not in one_line(refused(on(squares, lambda x: x.sin()), few))
+
+
+def test_a_dtype_is_told_only_where_rounding_may_be_the_reason():
+    tables = [x.float() if i % 2 else x for i, x in enumerate(TABLES)]
+
+    def wrong_by(size):
+        gap = torch.linspace(0.3, 1.0, 5).double().roll(2)
+        return lambda x: 3 * x + (size * gap[: len(x), None] * x.cos() if x.dtype == torch.float64 else 0)
+
+    assert "those in which `x` is float64" in one_line(refused(on(tables, lambda x: 3 * x), wrong_by(1e-3)))
+    assert "float64; all others" not in one_line(refused(on(tables, lambda x: 3 * x), wrong_by(1.0)))
+
+
+def test_rows_of_two_entries_have_no_number_of_their_own():
+    """Where the first is the second with the other sign, as behind a norm, any two such rows are in proportion."""
+    tables = [x[:, :1] * torch.tensor([1.0, -1.0], dtype=torch.float64) for x in TABLES]
+    assert refused(on(tables, lambda x: x.sin()), lambda x: x.sinh() + x.sin()).pattern is None
+
+
+def test_pairs_of_mistakes_are_tried_for_a_time_only(monkeypatch):
+    monkeypatch.setattr(diagnosis, "LONGEST", -1.0)
+    assert refused(pair_of_mistakes(), lambda x: x + x + 2).mistake is None

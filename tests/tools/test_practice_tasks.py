@@ -78,6 +78,22 @@ def test_a_stage_builds_on_the_reader_s_code_only_while_it_is_right(capsys):
     assert build_on("grow-heads") is not right
 
 
+@pytest.mark.usefixtures("fresh")
+def test_whose_answer_is_built_on_is_said_once_in_a_check_and_again_in_the_next(capsys):
+    def mine(*arguments):
+        for _ in range(3):
+            build_on("grow-heads")
+        return 0.0
+
+    for _ in range(2):
+        with pytest.raises(WrongAnswer):
+            check_exercise("grow-groups", mine)
+        assert capsys.readouterr().out.count("you build on the book's answer") == 1
+    build_on("grow-heads")
+    build_on("grow-heads")
+    assert capsys.readouterr().out.count("you build on the book's answer") == 2
+
+
 def test_the_code_of_a_reader_is_not_written_to_the_file(fresh, tmp_path):
     fresh.keep(tmp_path / "progress.json")
     check_exercise("grow-heads", ALTERNATIVES["grow-heads"][0])

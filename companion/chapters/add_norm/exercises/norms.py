@@ -190,6 +190,14 @@ RMS_NORM = Exercise(
             "You added eps after the root. It is added to the mean of the squares.",
         ),
         Mistake(
+            "eps-divided",
+            Edit(
+                "x.square().mean(dim=-1, keepdim=True) + eps)",
+                "(x.square().sum(dim=-1, keepdim=True) + eps) / x.shape[-1])",
+            ),
+            "You added eps to the sum of the squares, so it was divided by their number too. Add it to their mean.",
+        ),
+        Mistake(
             "over-positions",
             Edit("dim=-1", "dim=-2"),
             "You averaged over the positions of the sequence. Each position has its own root mean square.",

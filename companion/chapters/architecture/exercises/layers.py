@@ -210,6 +210,12 @@ DECODER_LAYER = Exercise(
             "You read the memory before the target. Self-attention comes first, then cross-attention.",
         ),
         Mistake(
+            "cross-queries-from-the-input",
+            (Edit(SELF, "    given = x\n" + SELF), Edit("_attend(x, memory", "_attend(given, memory")),
+            "The queries of your cross-attention come from the layer's input. They come from what self-attention and "
+            "its norm have made of it.",
+        ),
+        Mistake(
             "memory-normalised",
             Edit("_attend(x, memory", "_attend(x, _norm(memory)"),
             "You normalise the memory. It is read as it comes: the encoder has normalised it.",

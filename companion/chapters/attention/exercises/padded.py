@@ -49,6 +49,10 @@ def _padded_cases() -> list[Case]:
 AFTER = Edit(".masked_fill(~real[:, None, :], -torch.inf).softmax(dim=-1)", ".softmax(dim=-1) * real[:, None, :]")
 PRODUCT = Edit(".masked_fill(~real[:, :, None], 0.0)", " * real[:, :, None]")  # 0 times NaN is NaN
 MEAN_OF_ALL = (Edit(".masked_fill(~real[:, :, None], 0.0)", ""), Edit("sum(dim=1) / lengths[:, None]", "mean(dim=1)"))
+ZEROED = Edit(
+    "    query, key",
+    "    x = x.masked_fill(torch.arange(x.shape[1])[:, None] >= lengths[:, None, None], 0.0)\n    query, key",
+)
 
 
 PADDED_BATCH = Exercise(
@@ -117,6 +121,7 @@ PADDED_BATCH = Exercise(
             MEAN_OF_ALL,
             "The weights are right, but the rows of the pads go into the mean: each pad is a query with an output of "
             "its own.",
+            also=((ZEROED, *MEAN_OF_ALL),),
         ),
         Mistake(
             "divided-by-width",

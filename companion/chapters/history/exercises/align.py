@@ -75,6 +75,15 @@ ADDITIVE_CONTEXT = Exercise(
             "A score of 0 is a score like another. Use minus infinity for padding.",
         ),
         Mistake(
+            "zeroed-states",
+            (
+                Edit("    scores =", "    states = states * (torch.arange(len(states)) < n)[:, None]\n    scores ="),
+                Edit(".masked_fill(~real, -torch.inf)", ""),
+            ),
+            "You set the states of padding to 0 and left their scores in the softmax. They take weight there: use "
+            "minus infinity for their scores.",
+        ),
+        Mistake(
             "mask-after",
             Edit(".masked_fill(~real, -torch.inf).softmax(dim=-1) @ states", ".softmax(dim=-1)[:n] @ states[:n]"),
             "You cut the padding off after the softmax, so your weights sum to less than 1.",

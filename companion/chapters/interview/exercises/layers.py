@@ -90,6 +90,12 @@ GROUPED_QUERY = Exercise(
             "You divided by the root of the width of all heads together. A score sums over the width of one head.",
         ),
         Mistake(
+            "scaled-by-d-model-over-heads",
+            Edit("key.shape[-1]", "x.shape[-1] / n_heads"),
+            "You took d_model over the number of heads for the width of a head. Here the width follows from the "
+            "columns of `w_q`.",
+        ),
+        Mistake(
             "not-causal",
             Edit(".masked_fill(later, -torch.inf)", ""),
             "A position still sees the later ones: the causal mask is missing.",

@@ -117,6 +117,9 @@ STREAM_SOFTMAX = Exercise(
             "chunks-averaged",
             _chunks_averaged,
             "You took a softmax in each chunk and averaged. A chunk with high scores must count more.",
+            also=(
+                (Edit("(top - new).exp()", "1.0"), Edit("(scores - new).exp()", "len(scores) * scores.softmax(dim=0)")),
+            ),
         ),
         Mistake(
             "not-divided",
@@ -220,6 +223,11 @@ LINEAR_RECURRENT = Exercise(
             "not-causal",
             _not_causal,
             "Every position sees the sums over the whole text. A position may see itself and what came before.",
+        ),
+        Mistake(
+            "relu-for-elu",
+            Edit("F.elu(query) + 1, F.elu(key) + 1", "F.relu(query) + 1, F.relu(key) + 1"),
+            "Your map is relu(x) + 1. It is elu(x) + 1, which differs below 0.",
         ),
         Mistake(
             "own-key-missing",

@@ -187,6 +187,16 @@ LOSS = Exercise(
             "Targets that are padding count in your loss.",
         ),
         Mistake(
+            "mean-of-texts",
+            Edit(
+                "(each * real).sum() / real.sum().clamp(min=1)",
+                "sum(x[y].sum() / y.sum().clamp(min=1) for x, y in zip(each.view_as(targets), real.view_as(targets), "
+                "strict=True)) / (targets != padding).any(dim=1).sum().clamp(min=1)",
+            ),
+            "You took the mean of each text and then the mean of these. Every target weighs the same, so a longer text "
+            "counts for more.",
+        ),
+        Mistake(
             "divided-by-all",
             Edit("real.sum().clamp(min=1)", "real.numel()"),
             "You leave padding out of the sum and still divide by all positions.",

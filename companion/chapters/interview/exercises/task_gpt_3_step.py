@@ -136,6 +136,12 @@ STEP = Exercise(
             "counts for more.",
         ),
         Mistake(
+            "skipped-without-target",
+            Edit("        loss = _loss(", "        if not count:\n            continue\n        loss = _loss("),
+            "Without any target your parameters have no gradient, and the optimizer leaves them where they are. The "
+            "gradient is 0 there, and momentum moves them.",
+        ),
+        Mistake(
             "summed-means",
             Edit(" * count / max(sum(counts), 1)", ""),
             "You added the means of the micro-batches, so the gradient grows with their number.",
@@ -194,6 +200,14 @@ STEP = Exercise(
                 '[clip_grad_norm_(x, max_norm) for group in optimizer.param_groups for x in group["params"]]',
             ),
             "You clip the norm of each tensor. The limit is for the norm of all of them together.",
+        ),
+        Mistake(
+            "groups-clipped-apart",
+            Edit(
+                'clip_grad_norm_([x for group in optimizer.param_groups for x in group["params"]], max_norm)',
+                '[clip_grad_norm_(group["params"], max_norm) for group in optimizer.param_groups]',
+            ),
+            "You clip each group of the optimizer by itself. The limit is for the norm of all parameters together.",
         ),
         Mistake(
             "blocks-not-clipped",

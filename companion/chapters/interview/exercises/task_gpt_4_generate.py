@@ -217,6 +217,7 @@ GENERATE = Exercise(
             "end-in-the-prompt",
             Edit("ended = torch.zeros(len(prompt), dtype=torch.bool)", "ended = (prompt == end).any(dim=1)"),
             "An `end` in the prompt stops your text. Only a new token ends it.",
+            also=(Edit("ended = torch.zeros(len(prompt), dtype=torch.bool)", "ended = prompt[:, -1] == end"),),
         ),
         Mistake(
             "all-end-together",

@@ -163,6 +163,12 @@ CAUSAL = Exercise(
             "the last query that there is.",
         ),
         Mistake(
+            "up-to-the-first-query",
+            Edit("range(0, stop, cols)", "range(0, start + 1, cols)"),
+            "Your loop over keys ends with the tile that the first query of the tile needs. The last query sees "
+            "further.",
+        ),
+        Mistake(
             "itself-hidden",
             Edit("torch.arange(first, last) > ", "torch.arange(first, last) >= "),
             "A query does not see its own position, so the first one sees nothing. Hide only what is later.",

@@ -103,6 +103,12 @@ MULTI_HEAD = Exercise(
             "You scaled by the width of the model. Each head's scores are sums over its own width.",
         ),
         Mistake(
+            "scale-of-model-over-heads",
+            Edit("query.shape[-1]", "x.shape[-1] / n_heads"),
+            "You took d_model over the number of heads for the width of a head. Here the width follows from the "
+            "columns of `w_q`.",
+        ),
+        Mistake(
             "view-only",
             Edit(
                 "x.unflatten(-1, (n_heads, -1)).transpose(1, 2)", "x.reshape(len(x), n_heads, x.shape[1], -1)", of=_cut

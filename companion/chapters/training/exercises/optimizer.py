@@ -240,6 +240,12 @@ ADAM_STEPS = Exercise(
             "Your epsilon stands under the root. It is added to the root.",
         ),
         Mistake(
+            "epsilon-before-correction",
+            Edit("v_hat.sqrt() + eps", "(v.sqrt() + eps) / (1 - beta_2**t) ** 0.5"),
+            "You add epsilon before the mean of the squares is corrected, so that the correction enlarges it. "
+            "Correct first.",
+        ),
+        Mistake(
             "betas-swapped",
             lambda gradients, rate, beta_1, beta_2, eps: _adam(gradients, rate, beta_2, beta_1, eps),
             "The two betas are swapped: the first belongs to the gradient, the second to its square.",
