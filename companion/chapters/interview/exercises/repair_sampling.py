@@ -136,10 +136,5 @@ DEBUG_TOP_P = Exercise(
             Edit("sums / sums[:, -1:] <= u[:, None]", "sums <= p * u[:, None]"),
             "You scaled the draw by p. What is kept has p or more together: divide by its own sum.",
         ),
-        Mistake(
-            "order-inverted",
-            Edit("order.gather", "order.argsort(dim=-1).gather"),
-            "You looked up the place of a token where the token at a place is asked for: the indices of the sort.",
-        ),
     ),
 )

@@ -80,10 +80,5 @@ EXPERT_SLOTS = Exercise(
             Edit(", before, -1)", ", before, 0)"),
             "Dropped tokens get slot 0 in your answer, where another token is. They get -1.",
         ),
-        Mistake(
-            "counts-along-experts",
-            Edit("cumsum(0)", "cumsum(1)"),
-            "Your running sum goes along the experts. It goes along the tokens, down each column.",
-        ),
     ),
 )
