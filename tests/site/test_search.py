@@ -287,6 +287,7 @@ def test_places_of_one_kind_are_shown_alone(page: object, find: object) -> None:
         chip = page.locator(f".find-kinds button[data-name={name}]")
         chip.click()
         assert chip.get_attribute("aria-pressed") == "true"
+        assert page.evaluate("document.activeElement.matches('.find-input')"), "one types on"
         page.wait_for_function(
             "kind => [...document.querySelectorAll('.find-kind')].every((one) => one.textContent === kind)", arg=kind
         )

@@ -135,7 +135,7 @@ const bookSearch = (() => {
     );
     let group = "All";
     const chips = Object.keys(GROUPS).map((name) =>
-      make("button", { type: "button", "data-name": name, click: () => limit(name) }),
+      make("button", { type: "button", "data-name": name, click: (event) => limit(name, event) }),
     );
     const kinds = make(
       "div",
@@ -186,8 +186,9 @@ const bookSearch = (() => {
     }
 
     /** Show one group of kinds alone. */
-    function limit(name) {
+    function limit(name, { detail }) {
       group = name;
+      if (detail && !matchMedia("(pointer: coarse)").matches) input.focus(); // after a press of the mouse one types on
       return type();
     }
 
