@@ -77,7 +77,7 @@ def check_memory(root, values):
         for place, (label, digits, _, y) in enumerate(found):
             line, k = divmod(place, len(steps))
             left = [1.0, *(model, equal)[line].left()][steps[k]]
-            start = f"{('these gates', 'equal gates')[line]}, {steps[k]} steps: "
+            start = f"{('these gates', 'equal gates')[line]}, {steps[k]} step{'s' * (steps[k] != 1)}: "
             assert label.startswith(start), (where, label)
             shown = share_of(label.removeprefix(start).removesuffix(" left"))
             assert left < 1e-5 if shown is None else abs(shown - left) < 6e-4, (where, label, left)
