@@ -109,17 +109,16 @@ def set_up_outside(folder: Path) -> None:
 
 
 def run_side_by_side(first: Run, meanwhile: Callable[[], Sequence[Run]]) -> list[str]:
-    """Run tests, one run more at a time than there are cores, and return the logs of those that failed.
+    """Run tests, as many runs at a time as there are cores, and return the logs of those that failed.
 
-    Each keeps to one thread, and those in a browser wait for it now and then. What a test times has margins wide enough
-    for neighbours.
+    Each keeps to one thread. What a test times has margins wide enough for neighbours.
 
     Args:
         first: the run that begins at once.
         meanwhile: does what the other runs need, beside the first, and lists them.
     """
     failures = []
-    with ThreadPoolExecutor(max_workers=(os.cpu_count() or 1) + 1) as pool:
+    with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 1)) as pool:
         jobs = {pool.submit(timed, first): first}
         jobs |= {pool.submit(timed, run): run for run in meanwhile()}
         print(f"  {len(jobs)} runs of tests side by side; this takes a few minutes", flush=True)
