@@ -198,7 +198,7 @@ def _as_rounding_would(got: object, want: object) -> bool:
         return False
     for one, other in zip(mine, theirs, strict=True):
         gap = (one.detach().cpu().double() - other.double()).abs().masked_fill(one.cpu() == other, 0.0)
-        largest = other[other.isfinite()].abs().max().item() if other.isfinite().any() else 0.0
+        largest = other[other.isfinite()].double().abs().max().item() if other.isfinite().any() else 0.0
         if not bool((gap <= LIKE_ROUNDING * largest).all()):
             return False
     return True
