@@ -4,6 +4,7 @@ import copy
 import difflib
 import importlib
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -106,14 +107,15 @@ def build_on(name: str) -> Callable[..., object]:
     own = f"your own {getattr(answer, '__name__', 'answer')}"
     whose = own if answer is not None else "the book's answer, since none of yours has passed here"
     said = f"{exercise.title}: you build on {whose}."
-    if _to_say is None:
+    to_say = _TO_SAY.get()
+    if to_say is None:
         print(said)
     else:
-        _to_say[said] = None
+        to_say[said] = None
     return exercise.reference if answer is None else answer
 
 
-_to_say: dict[str, None] | None = None
+_TO_SAY: ContextVar[dict[str, None] | None] = ContextVar("to_say", default=None)
 """What the check that runs has to print once, in order, when the answer was tried; ``None`` between checks."""
 
 
@@ -142,9 +144,8 @@ def check_exercise(name: str, function: object, *, record: bool = True) -> None:
             f"the answer is a function: got {type(function).__name__}. "
             f'Pass it without calling it, as in check_exercise("{name}", my_function).'
         )
-    global _to_say
     said: dict[str, None] = {}
-    _to_say = said
+    checking = _TO_SAY.set(said)
     try:
         outcomes = run_cases(exercise, function)
     except NotAnswered as reason:
@@ -154,7 +155,7 @@ def check_exercise(name: str, function: object, *, record: bool = True) -> None:
         _record(name, "tried", record)
         raise
     finally:
-        _to_say = None
+        _TO_SAY.reset(checking)
         for line in said:
             print(line)
     print(f"{exercise.title}: correct ({len(outcomes)} cases).")

@@ -78,14 +78,15 @@ def run_cases(exercise: Exercise, function: Callable[..., object]) -> list[Outco
         found = NOTHING if outcome.changed else diagnose(exercise, cases, wants, mine)
         if FLOAT32_GUESS in problem and not found.mistake:
             found = NOTHING
-        name, why = found.mistake, found.why
+        name, why, meaning = found.mistake, found.why, None
         if outcome.error:
-            why = why if name else errors.explain(outcome.error) or why
+            meaning = errors.explain(outcome.error)
+            why = why if name else meaning or why
             problem = errors.format_error(outcome.error, function)
             errors.trim_traceback(outcome.error, function)
         else:
             problem = wrap(problem.removesuffix(FLOAT32_GUESS) if name else problem)
-        keeps = not name and before.keys() != kept(function).keys()
+        keeps = not (name or meaning) and before.keys() != kept(function).keys()
         text = told(exercise, cases, number, problem, _KEPT if keeps else why)
         raise WrongAnswer(text, exercise.name, number, name, None if keeps else found.pattern) from outcome.error
     robustness.check_calls_are_apart(exercise, function, cases, wants, mine)

@@ -101,7 +101,8 @@ def _in_results(exercise: Exercise, results: list[tuple[object, object, Case]]) 
     if not pairs or (sum(pair.want.numel() for pair in pairs) < ENOUGH and len(pairs) < 2):
         return None
     largest = max(pairs, key=lambda pair: pair.want.numel())
-    for pattern in PATTERNS[:1] if _is_refused_for_type(exercise, *results[0][:2]) else PATTERNS:
+    refused = _is_refused_for_type(exercise, *results[0][:2])
+    for pattern in (likeness.not_in_dtype,) if refused else PATTERNS:
         said = [set(pattern(pair)) for pair in pairs]
         for sentence in dict.fromkeys([*pattern(pairs[0]), *pattern(largest)]):
             holds = sum(sentence in one for one in said)
@@ -213,7 +214,7 @@ def _counts(x: object) -> bool:
 
 
 def _which_cases(exercise: Exercise, cases: Sequence[Case], right: Sequence[bool], *, dtypes: bool) -> Iterator[str]:
-    """Find a property of the arguments that all cases with it, and no others, are wrong."""
+    """Find a property of the arguments that the wrong cases have, and no others."""
     if not any(right) or all(right):
         return
     traits = [_traits(exercise, case, dtypes=dtypes) for case in cases]

@@ -454,7 +454,7 @@ def test_the_form_tells_the_length_of_the_very_interview_that_begins(mock, store
     names = kept(mock)["session"]["names"]
     minutes = expected([stored[name] for name in names])
     assert told == (len(names), int(minutes + 0.5))
-    assert len(names) == 7 if length == "a number" else int(length) - 5 <= minutes <= int(length)
+    assert len(names) == 7 if length == "a number" else int(length) - 4 <= minutes <= int(length)
     mock.reload()
     press(mock, "Go on with it")
     mock.wait_for_selector(".mock-asking")

@@ -43,6 +43,14 @@ def test_colours_are_looked_at_twelve_times_over_all_pages_and_new_ones_still(sh
     assert len(seen) == 3
 
 
+def test_small_text_is_looked_at_though_large_text_in_its_colours_was(shown):
+    seen = {}
+    for _ in range(6):
+        assert axe_faults(shown('<p style="color: #808080; font-size: 24px">Large.</p>' * 5), seen=seen) == []
+    found = axe_faults(shown(PLAIN + '<p style="color: #808080; font-size: 23px">Small.</p>'), seen=seen)
+    assert kinds(found) == ["color-contrast"]
+
+
 @pytest.mark.parametrize("around", ["opacity: 0.3", "background: #222"])
 def test_a_colour_is_looked_at_again_where_what_surrounds_it_differs(shown, around):
     seen = {}

@@ -101,6 +101,18 @@ def test_an_error_without_a_named_mistake_gets_its_meaning():
     assert "`torch.outer` takes two vectors, and this tensor has 2 axes." in one_line(error)
 
 
+def test_the_meaning_of_an_error_comes_before_what_an_answer_keeps_from_call_to_call():
+    kept = []
+
+    def mine(scores):
+        kept.append(scores.shape)
+        return (scores - scores.max(-1, keepdim=True)).exp()
+
+    told = one_line(refused(BY_NAME["softmax-stable"], mine))
+    assert "Over an axis `max` returns two tensors" in told
+    assert "keeps something" not in told
+
+
 def test_a_named_mistake_is_told_in_place_of_the_meaning():
     text = one_line(refused(BY_NAME["scaled-scores"], lambda q, k: q @ k))
     assert "You multiplied query and key as they stand." in text

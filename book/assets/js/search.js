@@ -180,8 +180,9 @@ const bookSearch = (() => {
     let typed = "";
     function type() {
       isWhole = false;
-      if (!input.value.startsWith(typed)) group = "All"; // other words, and not more of them
-      typed = input.value;
+      const { value } = input;
+      if (!value.trim() || !(value.startsWith(typed) || typed.startsWith(value))) group = "All"; // other words
+      typed = value;
       return show();
     }
 

@@ -30,13 +30,10 @@ def rows(part: nodes.Element | None) -> list[list[nodes.entry]]:
 
 def words(heading: nodes.entry) -> str:
     """Return the words of a heading; a citation, which at this time is only its key, is left out."""
-    keys = {
-        text
-        for ref in heading.findall(pending_xref)
-        if ref.get("refdomain") == "cite"
-        for text in ref.findall(nodes.Text)
-    }
-    return " ".join("".join(text for text in heading.findall(nodes.Text) if text not in keys).split())
+    bare = heading.deepcopy()
+    for citation in [ref for ref in bare.findall(pending_xref) if ref.get("refdomain") == "cite"]:
+        citation.parent.remove(citation)
+    return " ".join(bare.astext().split())
 
 
 def is_prose(head: list[list[nodes.entry]], body: list[list[nodes.entry]], long: int = LONG) -> bool:

@@ -14,9 +14,22 @@ F32, F64 = torch.float32, torch.float64
 LONG = 64  # a case this long has limits; below, every way is cheap
 
 
-def _three(
+def single_head(
     draw: RandomInputs, t: int, d_k: int, d_v: int, dtype: torch.dtype, scale: float = 1.0
 ) -> tuple[Tensor, ...]:
+    """Draw queries, keys and values of one head.
+
+    Args:
+        draw: where they come from.
+        t: positions.
+        d_k: width of queries and keys.
+        d_v: width of values.
+        dtype: of all three.
+        scale: of the values.
+
+    Returns:
+        The three tensors.
+    """
     query, key = (draw.normal(t, d_k, dtype=dtype) for _ in range(2))
     return query, key, draw.normal(t, d_v, dtype=dtype, scale=scale)
 
@@ -57,12 +70,12 @@ def _tiled_cases() -> list[Case]:
     lowest = torch.tensor([[1e10]]), torch.tensor([[-1e10], [-2e10]]), torch.tensor([[3.0], [5.0]])
     return [
         Case(by_hand, "the example"),
-        Case((*_three(draw, 4, 3, 2, F64), 2)),
-        Case((*_three(draw, 5, 3, 2, F32), 3), "a last block that is shorter"),
+        Case((*single_head(draw, 4, 3, 2, F64), 2)),
+        Case((*single_head(draw, 5, 3, 2, F32), 3), "a last block that is shorter"),
         Case((_steep(draw), draw.normal(7, 4).abs(), draw.normal(7, 3), 9), "one block, scores in the thousands"),
         Case((_steep(draw), draw.normal(8, 4).abs(), draw.normal(8, 3), 3), "scores in the thousands"),
-        Case((*_three(draw, 13, 3, 5, F64, 1e3), 4), "large values"),
-        Case((*_three(draw, 256, 8, 8, F32), 16), "a long text"),
+        Case((*single_head(draw, 13, 3, 5, F64, 1e3), 4), "large values"),
+        Case((*single_head(draw, 256, 8, 8, F32), 16), "a long text"),
         Case((draw.normal(12, 8), draw.normal(512, 8), draw.normal(512, 8), 16), "few queries, a long text"),
         Case((*lowest, 1), "scores of -1e20"),
     ]

@@ -6,19 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from companion.chapters.efficient_attention.exercises.tiles import F32, F64, LONG, single_head
 from companion.practice.budget import Budget
 from companion.practice.definition import Case, Edit, Exercise, Mistake
 from companion.practice.random_inputs import RandomInputs
-
-F32, F64 = torch.float32, torch.float64
-LONG = 64  # a case this long has limits; below, every way is cheap
-
-
-def _three(
-    draw: RandomInputs, t: int, d_k: int, d_v: int, dtype: torch.dtype, scale: float = 1.0
-) -> tuple[Tensor, ...]:
-    query, key = (draw.normal(t, d_k, dtype=dtype) for _ in range(2))
-    return query, key, draw.normal(t, d_v, dtype=dtype, scale=scale)
 
 
 def _window(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
@@ -65,12 +56,12 @@ def _window_cases() -> list[Case]:
     by_hand = torch.zeros(3, 1), torch.zeros(3, 1), torch.tensor([[0.0], [4.0], [8.0]]), 2
     return [
         Case(by_hand, "the example"),
-        Case((*_three(draw, 4, 3, 2, F64), 3)),
-        Case((*_three(draw, 5, 3, 2, F32), 1), "itself only"),
-        Case((*_three(draw, 7, 5, 3, F64), 4)),
-        Case((*_three(draw, 5, 2, 3, F32), 7), "a window longer than the text"),
-        Case((*_three(draw, 13, 3, 5, F64, 1e3), 3), "large values"),
-        Case((*_three(draw, 512, 4, 4, F32), 4), "a long text"),
+        Case((*single_head(draw, 4, 3, 2, F64), 3)),
+        Case((*single_head(draw, 5, 3, 2, F32), 1), "itself only"),
+        Case((*single_head(draw, 7, 5, 3, F64), 4)),
+        Case((*single_head(draw, 5, 2, 3, F32), 7), "a window longer than the text"),
+        Case((*single_head(draw, 13, 3, 5, F64, 1e3), 3), "large values"),
+        Case((*single_head(draw, 512, 4, 4, F32), 4), "a long text"),
         Case(
             (torch.full((3, 1), 1e10), 1e8 * keys, draw.normal(3, 2, dtype=F32), 3),
             "low scores, a large one behind them",
