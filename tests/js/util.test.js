@@ -120,3 +120,20 @@ test("groups take turns in what is drawn, however large they are", () => {
     );
   }
 });
+
+test("a large piece leaves room for the smallest of each other group, where there is room for all", () => {
+  const list = [..."aabbcc"].map((group, place) => ({ group, size: place % 2 ? 9 : 2 }));
+  const groups = (room) =>
+    util
+      .filling(
+        list,
+        room,
+        (one) => one.size,
+        (one) => one.group,
+      )
+      .map((one) => one.group);
+  for (let turn = 0; turn < 20; turn++) {
+    assert.deepEqual(groups(13), ["a", "b", "c"].sort(), "one of each, and one of them may be large");
+    assert.ok(groups(5).length === 2, "two of three, where all do not fit");
+  }
+});

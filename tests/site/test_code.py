@@ -5,7 +5,7 @@ import pytest
 pytestmark = pytest.mark.browser
 PAGE, NEXT, TASKS = "attention-in-fifteen-minutes", "masks", "exercises"
 SWITCH = ".code-switch"
-BACK, FOLDED, OPEN = "Code as the book has it", "All code folded, on every page", "All code open, on every page"
+BACK, FOLDED, OPEN = "Code as the book has it", "Code folded, on all pages", "Code open, on all pages"
 CELLS = ".bd-article .cell .cell_input"
 # Which of the cells of code show, the checks and solutions left out.
 SHOWN = """() => [...document.querySelectorAll(".bd-article .cell .cell_input")].filter((cell) => {
@@ -44,7 +44,7 @@ def test_one_menu_folds_and_opens_all_code_and_the_next_page_knows(open_page):
     page = open_page(NEXT)
     assert not any(page.evaluate(SHOWN))
     page.get_by_label("Code", exact=True).focus()
-    page.keyboard.type("All code open")
+    page.keyboard.type("Code open")
     assert all(page.evaluate(SHOWN))
     page = open_page(PAGE)
     assert all(page.evaluate(SHOWN))

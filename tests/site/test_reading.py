@@ -298,3 +298,30 @@ def test_the_tab_key_in_the_bar_of_a_page_does_not_move_the_page(open_page, widt
             seen += 1
             assert page.evaluate("() => scrollY") == before
     assert seen > 1
+
+
+MARKED = """() => [...document.querySelectorAll(".page-toc [aria-current=true]")].map((link) => link.textContent)"""
+
+
+def test_the_contents_mark_the_section_that_one_jumped_into(open_page):
+    page = open_page(PAGE)
+    look = """(name) => {
+      const { top, height } = document.getElementById(name).getBoundingClientRect();
+      scrollBy({ top: top + height / 2, behavior: "instant" });
+    }"""
+    for name, words in (
+        ("faults-that-raise-no-error", "Faults that raise no error"),
+        ("the-padding-mask", "The padding mask"),  # up again, over two sections
+    ):
+        page.evaluate(look, name)
+        page.wait_for_function(f"want => String(({MARKED})()) === want", arg=words)
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    page.wait_for_function(f"() => !({MARKED})().length")
+
+
+def test_the_contents_keep_the_mark_on_a_last_section_that_was_chosen(open_page):
+    page = open_page(PAGE)
+    page.locator(".page-toc a[href='#where-to-go-next']").click()
+    page.wait_for_function(f"() => String(({MARKED})()) === 'Where to go next'")
+    page.mouse.wheel(0, 5)
+    assert page.evaluate(f"({MARKED})()") == ["Where to go next"]

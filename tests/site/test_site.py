@@ -13,6 +13,7 @@ from bs4 import BeautifulSoup, Tag
 
 from companion.book import toc
 from companion.book.claims import read_ledger
+from tests.mutants import load, stale
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted(toc.page(path) for path in (ROOT / "book").rglob("*.ipynb"))
@@ -283,3 +284,10 @@ def test_an_open_fold_says_what_it_hides(site: Path, pages: list[str]) -> None:
     named = [bar for bar in bars if not bar[0].startswith("Show ")]
     assert named
     assert all(shown == hidden for shown, hidden in named)
+
+
+@pytest.mark.usefixtures("site")
+def test_every_planted_fault_of_a_built_file_fits_it() -> None:
+    planted = [mutant for mutant in load() if mutant.built]
+    assert len(planted) > 100
+    assert [message for mutant in planted for message in stale(mutant, ROOT)] == []

@@ -59,3 +59,21 @@ def test_names_come_from_pages_and_from_the_words_of_scripts():
 def test_a_style_sheet_that_cannot_be_read_ends_the_build():
     with pytest.raises(ExtensionError, match="a style sheet cannot be read at line 1"):
         lean_styles.lean(".used}", may_be)
+
+
+CELLS = '<link rel="stylesheet" href="_static/mystnb.1.css?v=2" />'
+TABS = '<script src="_static/design-tabs.js"></script>'
+
+
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [
+        ("<p>words</p>", ""),
+        ('<td class="f-cell hidden">1</td>', ""),
+        ('<div class="docutils cell">1 + 1</div>', CELLS),
+        ('<details class="admonition hide"></details>', CELLS),
+        ('<div class="sd-tab-set"></div>', TABS),
+    ],
+)
+def test_a_page_loads_what_belongs_to_cells_and_tabs_only_where_it_has_some(body, kept):
+    assert lean_styles.needed(f"{CELLS}\n{TABS}\n{body}").replace("\n", "") == kept + body

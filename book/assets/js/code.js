@@ -8,8 +8,8 @@
   /** By what is kept: the sign that shows, and the words of the menu. */
   const STATES = {
     "": ["</>", "Code as the book has it"],
-    folded: ["<►>", "All code folded, on every page"],
-    open: ["<▼>", "All code open, on every page"],
+    folded: ["<►>", "Code folded, on all pages"],
+    open: ["<▼>", "Code open, on all pages"],
   };
   const bar = document.querySelector(".article-header-buttons");
   const cells = [...document.querySelectorAll(".bd-article .cell .cell_input")];

@@ -107,7 +107,7 @@
     isWeak: (entry) => practice.state(entry) === "weak",
     pools: { sheet: ["Forty questions for two days", (_, question) => question.sheet === "yes"] },
     minutes: {
-      choices: [10, 20, 30, 45],
+      choices: [10, 15, 20, 30, 45],
       chosen: forTwoDays ? 30 : 20,
       of: (question) => minutesOf([question]),
     },

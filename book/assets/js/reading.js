@@ -1,4 +1,4 @@
-/* How far each page has been read: a bar on this page, ticks in lists, and the front page's way back.
+/* How far each page has been read: a bar on this page, ticks in lists, the place in its contents, and the front page's way back.
  *
  * The store holds, by the name of a page, {at, share, title, anchor, section, words, next, nextTitle}: the largest share,
  * the last heading, the beginning of the paragraph that one was at, and the page behind. A page only looked at is not kept.
@@ -36,6 +36,7 @@
   const name = nameOf(location.href);
   if (article && PAGE.test(name)) follow();
   mark();
+  contents();
   lead();
 
   // ---- On a page
@@ -107,6 +108,35 @@
       const page = nameOf(link.href); // a tick on an overview would say that its chapter is read
       link.classList.toggle("page-read", !page.endsWith("/index") && pages.get(page)?.share >= READ);
     }
+  }
+
+  // ---- In the contents of a page
+
+  /** The theme marks a heading that comes into view; after a jump into the middle of a section, or on the way up, that is
+      another section's. Here that of the line is marked at which a reader looks. */
+  function contents() {
+    const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll(".page-toc a[href^='#']")]);
+    const place = (link) => document.getElementById(decodeURIComponent(link.hash.slice(1)))?.getBoundingClientRect();
+    function correct() {
+      const line = innerHeight * 0.3; // as the theme has it
+      const active = links.find((link) => link.matches(".active"));
+      const marked = active && place(active);
+      const end = innerHeight + scrollY > document.documentElement.scrollHeight - 2; // what is chosen there stays low
+      if (marked && marked.top < (end ? innerHeight : line) && marked.bottom > line) return;
+      const here = links.findLast((link) => place(link)?.top < line);
+      for (const link of links) {
+        link.classList.toggle("active", link === here);
+        if (link === here) link.setAttribute("aria-current", "true");
+        else link.removeAttribute("aria-current");
+        link.closest("li").classList.toggle("active", Boolean(here && link.closest("li").contains(here)));
+      }
+    }
+    let waiting = 0;
+    const soon = () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(correct, 100);
+    };
+    if (links.length) addEventListener("scroll", soon, { passive: true });
   }
 
   // ---- On the front page

@@ -95,7 +95,8 @@ const util = (() => {
 
   /**
    * Draw at random what fits into a room, each by its size: as much as goes in, or one of the smallest where nothing does.
-   * Groups take turns. What is drawn keeps the order of the list.
+   * Groups take turns, and where there is room for one of each none of them is left out. What is drawn keeps the order of
+   * the list.
    * @template T
    * @param {T[]} list
    * @param {number} room
@@ -112,10 +113,16 @@ const util = (() => {
       return { one, turn: turns[name] };
     });
     const mixed = inTurn.sort((first, second) => first.turn - second.turn).map(({ one }) => one);
+    const awaited = {}; // of each group of which none is drawn, the least that it takes
+    for (const one of mixed) awaited[group(one)] = Math.min(awaited[group(one)] ?? Infinity, size(one));
+    const sum = () => Object.values(awaited).reduce((all, least) => all + least, 0);
+    const forAll = sum() <= room;
     let left = room;
     const drawn = new Set();
     for (const one of mixed) {
-      if (size(one) > left) continue;
+      const { [group(one)]: own = 0 } = awaited;
+      if (size(one) > left - (forAll ? sum() - own : 0)) continue;
+      delete awaited[group(one)];
       left -= size(one);
       drawn.add(one);
     }

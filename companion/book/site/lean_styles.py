@@ -3,8 +3,8 @@
 The theme brings all of Bootstrap: 400 kB, of which the book uses a quarter. A rule stays if every class that its
 selector asks for stands in a built page or may be set by a script: any word of a script counts as a name, and one that
 ends in a hyphen as the beginning of names. Rules without classes stay, as do fonts, animations and variables. The
-book's own style sheets are left as they are. The script of tabs goes from the pages that have none, and the libraries'
-source maps go altogether.
+book's own style sheets are left as they are. The script of tabs and the style sheet of cells go from the pages that have none,
+and the libraries' source maps go altogether.
 """
 
 import hashlib
@@ -28,7 +28,11 @@ SHEETS = (
 )
 UNUSED = ("scripts/fontawesome.js", "searchtools.js", "language_data.js", "sphinx_highlight.js", "doctools.js")
 """Which no page loads: ``templates/layout.html`` takes them out. ``book.css`` draws icons, ``search.js`` searches."""
-_TABS = re.compile(r"\s*<script[^>]*/design-tabs\.js[^>]*></script>")
+_ONLY_WHERE = {
+    r"\s*<script[^>]*/design-tabs\.js[^>]*></script>": r"sd-tab-set",
+    r"\s*<link[^>]*/mystnb\.[^>]*>": r'class="([^"]* )?(cell|hide)[ "]',
+}
+"""The tag that loads a file, and what a page has that needs it."""
 _CLASSES, _WORD = re.compile(r'\sclass="([^"]*)"'), re.compile(r"[A-Za-z_][\w-]*")
 _SCRIPTS = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
 _NESTED = {"media", "supports", "layer", "container"}
@@ -101,6 +105,14 @@ def _classes(selector: list) -> Iterator[str]:
             yield name.value
 
 
+def needed(page: str) -> str:
+    """Return a page's HTML without the tags that load what it has no use for."""
+    for tag, use in _ONLY_WHERE.items():
+        if not re.search(use, page):
+            page = re.sub(tag, "", page)
+    return page
+
+
 def trim(app: Sphinx, error: Exception | None) -> None:
     """Trim the libraries' style sheets of the built site, and give each a new version in the addresses of the pages."""
     if error or app.builder.format != "html":
@@ -120,7 +132,7 @@ def trim(app: Sphinx, error: Exception | None) -> None:
         place = re.escape(sheet.relative_to(static).as_posix())
         versions.append((re.compile(rf'(_static/{place})(?:\?[^"]*)?"'), rf'\1?v={version}"'))
     for path, page in pages.items():
-        new = page if "sd-tab-set" in page else _TABS.sub("", page)
+        new = needed(page)
         for old, address in versions:
             new = old.sub(address, new)
         if new != page:
