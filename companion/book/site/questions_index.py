@@ -89,7 +89,7 @@ class StudyMinutes(SphinxRole):
 
 
 class QuestionIndex(SphinxDirective):
-    """The directive ``{question-index}``: counts, then every question by topic, the easier ones first."""
+    """The directive ``{question-index}``: every question by topic, the easier ones first, then counts."""
 
     def run(self) -> list[nodes.Node]:
         """Return the nodes."""
@@ -106,7 +106,7 @@ class QuestionIndex(SphinxDirective):
                 entries = nodes.bullet_list("", *map(self._entry, here), classes=["question-entries"])
                 group = heading(self, f"{title} ({len(here)})", "question-heading"), entries
                 index += nodes.container("", *group, ids=[name], classes=["question-group", f"topic-{topic}"])
-        return [*self._table(found), index]
+        return [index, *self._table(found)]
 
     def _table(self, items: list[Question]) -> list[nodes.Node]:
         """Count by topic and kind, and by topic and level."""
