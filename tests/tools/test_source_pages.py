@@ -134,6 +134,21 @@ def test_the_page_of_a_module_leads_to_the_list_of_modules_and_to_its_chapter(tm
     assert chapter not in (pages / "norm.html").read_text("utf8")
 
 
+def test_a_module_leads_back_to_the_pages_that_link_to_it(tmp_path):
+    pages = {
+        "book/index.md": "# Home\n\n```{toctree}\none/index\none/other\nattention/index\n```\n",
+        "book/one/other.ipynb": notebook("# Other & <more>\n\n{source}`companion.masks`\n"),
+        "book/attention/index.ipynb": notebook("# Attention\n\n{source}`companion.masks`\n"),
+    }
+    book = SmallBook(tmp_path, ["source_pages"], PAGES | pages)
+    assert book.warnings() == []
+    source = tmp_path / "_build/html/source/companion"
+    one = '<a href="../../book/one/index.html">One</a>'
+    other = '<a href="../../book/one/other.html">Other &amp; &lt;more&gt;</a>'
+    assert f"<p>Used on {one}, {other}</p>" in (source / "masks.html").read_text("utf8"), "not on its chapter's list"
+    assert f"<p>Used on {one}</p>" in (source / "attention.html").read_text("utf8")
+
+
 def test_a_page_that_no_longer_links_takes_its_source_page_along(tmp_path):
     book = SmallBook(tmp_path, ["source_pages"], PAGES)
     assert book.warnings() == []

@@ -2,7 +2,7 @@
 
 ``{source}`the package's function <companion.attention.attention>``` leads to the line that defines it, and the
 directive ``{package-modules}`` to all modules of the library. Only modules that some page links to get a page, which
-leads to those of the tests that must catch the faults planted in its module.
+leads back to the pages with such a link, and to those of the tests that must catch the faults planted in its module.
 """
 
 import ast
@@ -207,8 +207,11 @@ def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
         _, chapter = summary(path)
         named = {"book/package": "The package, module by module", f"book/{chapter}/index": topic_title(chapter)}
         links = [link(path, page, escape(words)) for page, words in named.items() if page in app.env.found_docs]
+        users = sorted(name for name, paths in _used(app.env).items() if path in paths and name not in named)
+        titles = [link(path, name, escape(app.env.titles[name].astext())) for name in users]
         told = files(path, caught.get(path, ()))
-        yield _page(path, [" · ".join(links), told and f"Tested in {told}"])
+        on = f"Used on {', '.join(titles)}" if titles else ""
+        yield _page(path, [" · ".join(links), on, told and f"Tested in {told}"])
     for path, of in sorted(tested.items()):
         yield _page(path, [f"Tests of {files(path, of)}"])
 
