@@ -116,6 +116,35 @@ def test_the_index_is_made_again_when_a_chapter_changes(tmp_path):
     assert "two/index.html#q-new" in book.html("index")
 
 
+def shown(question, *labels):
+    return question.replace(f":evidence: {question.split(':name: ')[1].split()[0]}", f":evidence: {', '.join(labels)}")
+
+
+def test_a_page_of_text_ends_with_the_questions_that_it_answers_the_basic_ones_first(tmp_path):
+    text = "(sec-here)=\n# Text\n\nWords.\n\n## Next\n\n$$\na = b\n$$ (eq-here)\n"
+    asked = [
+        shown(ask("q-hard", "derive", 3, "attention", r"Is $\sqrt{d}$ in `f`?"), "sec-there", "eq-here"),
+        shown(ask("q-easy", "derive", 1, "attention", "Why here?"), "sec-here", "eq-here"),
+        shown(ask("q-other", "derive", 1, "attention", "Why there?"), "sec-there"),
+    ]
+    names = ("one/text", "one/other", "one/questions")
+    texts = {
+        "book/index.md": "# Home\n\n```{toctree}\n" + "\n".join(names) + "\n```\n",
+        "book/one/text.ipynb": notebook(text),
+        "book/one/other.ipynb": notebook("(sec-there)=\n# Other\n\nWords.\n"),
+        "book/one/questions.ipynb": notebook("# Questions\n" + "".join(asked)),
+    }
+    book = SmallBook(tmp_path, ["questions_page"], texts)
+    assert book.warnings() == []
+    fold = re.search(r'<details class="[^"]*page-questions.*?</details>', book.html("one/text"), re.DOTALL)[0]
+    assert plain(fold) == r"Interview questions on this page (2) Why here? Is \(\sqrt{d}\) in f?"
+    links = re.findall(r'href="([^"]+)"', fold)
+    assert links == ["questions.html#q-easy", "questions.html#q-hard"]
+    assert book.html("one/text").index("page-questions") > book.html("one/text").index("Next")
+    assert "this page (2)" in book.html("one/other"), "the section of q-hard and q-other"
+    assert "page-questions" not in book.html("one/questions")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

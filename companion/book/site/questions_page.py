@@ -1,6 +1,7 @@
 """The directive ``{interview-question}``: a question as a folded ``<details>``, whose summary is the question.
 
-The rules of a question are those of ``companion.book.questions``. Nothing of it needs JavaScript.
+The rules of a question are those of ``companion.book.questions``. Nothing of it needs JavaScript. A page of text ends
+with the questions whose *Shown in* names a place of it.
 """
 
 from pathlib import Path
@@ -13,10 +14,10 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import set_source_info
 
-from companion.book import toc
+from companion.book import pages, toc
 from companion.book.model import LEVELS
-from companion.book.questions import PARTS, check_fields, split_follow_ups, split_options, split_parts
-from companion.book.site.html import element, evidence, heading, label, parse, target
+from companion.book.questions import PARTS, check_fields, read_book, split_follow_ups, split_options, split_parts
+from companion.book.site.html import LABEL, element, evidence, heading, label, parse, target
 from companion.book.site.pictures import show
 
 
@@ -92,6 +93,35 @@ def lead_to_code(app: Sphinx, doctree: nodes.document) -> None:
                 to.replace_self(nodes.reference("", "the code below this answer", refid=code["ids"][0]))
 
 
+def lead_to_questions(app: Sphinx, doctree: nodes.document) -> None:
+    """Close a page of text with the interview questions that it answers, the basic ones first."""
+    sections = list(doctree.findall(nodes.section))
+    if not sections or pages.kind(toc.page(app.env.docname)) not in ("core", "deeper"):
+        return
+    own = {name for node in doctree.findall(nodes.Element) for name in node.get("names", ())}
+    own |= {node["label"] for node in doctree.findall(nodes.math_block) if node.get("label")}
+    asked = [item for item in read_book(Path(app.srcdir)) if own & {*item.evidence}]
+    links = nodes.bullet_list()
+    for item in sorted(asked, key=lambda item: item.level):
+        app.env.note_dependency(app.env.doc2path(f"book/{item.page}"))
+        to = addnodes.pending_xref(
+            "",
+            nodes.inline("", item.question.replace("`", "")),
+            refdomain="",
+            reftype=LABEL,
+            reftarget=item.name,
+            refdoc=app.env.docname,
+            refexplicit=True,
+            refwarn=True,
+        )
+        links += nodes.list_item("", nodes.paragraph("", "", to))
+    if asked:
+        title = f"Interview questions on this page ({len(asked)})"
+        summary = element("summary", "sd-summary-title sd-card-header", nodes.Text(title))
+        box = element("details", "sd-dropdown sd-card page-questions", summary, nodes.container("", links))
+        sections[-1] += box
+
+
 def join_folds(doctree: nodes.document) -> None:
     """Put cells that are folded whole, with no word between them, into the fold of the first."""
     kept = None
@@ -124,5 +154,6 @@ def setup(app: Sphinx) -> dict[str, object]:
         app.setup_extension(f"companion.book.site.{part}")
     app.add_directive("interview-question", InterviewQuestion)
     app.connect("doctree-read", lead_to_code)
+    app.connect("doctree-read", lead_to_questions)
     app.add_post_transform(JoinedFolds)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

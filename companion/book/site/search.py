@@ -33,6 +33,7 @@ _LEFT_OUT = {
     "cell_output", "toctree-wrapper", "chapter-pages", "claims-table", "ledger-entry", "ledger-counts", "term-more",
     "term-see", "question-index", "question-entry", "quiz-topic", "quiz-item", "mock-lists", "coding-lists",
     "study-plan", "progress-table", "question-evidence", "formula-link", "headerlink", "exercise-about",
+    "page-questions",
 }  # fmt: skip
 _SKIPPED = (
     nodes.raw, nodes.comment, nodes.image, nodes.system_message, nodes.substitution_definition, addnodes.index,
