@@ -125,14 +125,14 @@ def test_a_page_of_text_ends_with_the_questions_that_it_answers_the_basic_ones_f
     asked = [
         shown(ask("q-hard", "derive", 3, "attention", r"Is $\sqrt{d}$ in `f`?"), "sec-there", "eq-here"),
         shown(ask("q-easy", "derive", 1, "attention", "Why here?"), "sec-here", "eq-here"),
-        shown(ask("q-other", "derive", 1, "attention", "Why there?"), "sec-there"),
+        shown(ask("q-other", "derive", 1, "attention", "Why there?"), "sec-there", "sec-asked"),
     ]
     names = ("one/text", "one/other", "one/questions")
     texts = {
         "book/index.md": "# Home\n\n```{toctree}\n" + "\n".join(names) + "\n```\n",
         "book/one/text.ipynb": notebook(text),
         "book/one/other.ipynb": notebook("(sec-there)=\n# Other\n\nWords.\n"),
-        "book/one/questions.ipynb": notebook("# Questions\n" + "".join(asked)),
+        "book/one/questions.ipynb": notebook("(sec-asked)=\n# Questions\n" + "".join(asked)),
     }
     book = SmallBook(tmp_path, ["questions_page"], texts)
     assert book.warnings() == []
