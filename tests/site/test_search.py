@@ -128,7 +128,7 @@ def find(page: object, server: str):
 def test_each_query_finds_its_place(page: object, server: str, find: object) -> None:
     find("softmax")
     queries = {query: wanted for group in QUERIES.values() for query, wanted in group.items()}
-    assert len(queries) == 119
+    assert len(queries) == 126
     found = page.evaluate(
         """(queries) => {
           const engine = searchEngine.make(bookSearchData, MiniSearch);
