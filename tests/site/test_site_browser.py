@@ -820,6 +820,31 @@ def test_a_button_copies_a_formula_on_a_line_of_its_own(page: object, server: st
     page.wait_for_function(OPACITY, arg="1")
 
 
+def test_under_a_finger_no_bar_stays_below_the_button_of_the_theme(browser: object, server: str) -> None:
+    width = "e => parseFloat(getComputedStyle(e, '::before').borderBottomWidth)"
+    for touch in (False, True):
+        tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=touch, has_touch=touch)
+        tab.goto(f"{server}/book/attention/masks.html")
+        button = tab.locator(".theme-switch-button:visible").first
+        button.hover()
+        assert button.evaluate("e => e.matches(':hover')")
+        assert (button.evaluate(width) == 0) == touch
+        tab.close()
+
+
+def test_a_finger_presses_no_button_that_it_cannot_see(browser: object, server: str) -> None:
+    tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    tab.goto(f"{server}/book/attention/why-divide-by-the-root.html")
+    formula = tab.locator(".bd-article div.math:has(.copy-tex):has(.eqno)").first
+    formula.scroll_into_view_if_needed()
+    place = formula.locator(".copy-tex").bounding_box()
+    tab.touchscreen.tap(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    tab.touchscreen.tap(place["x"] + place["width"] / 2, place["y"] + place["height"] - 2)
+    assert formula.locator(".copy-tex").text_content() == "Copy LaTeX"
+    assert not tab.locator(".math-chosen").count()
+    tab.close()
+
+
 def test_under_a_finger_the_sheet_shows_its_buttons_and_they_cover_no_formula(browser: object, server: str) -> None:
     tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
     tab.goto(f"{server}/book/interview/formulas.html")
