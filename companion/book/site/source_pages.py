@@ -2,8 +2,8 @@
 
 ``{source}`the package's function <companion.attention.attention>``` leads to the line that defines it,
 ``{source}`a test <tests.library.test_masks>``` to a test, and the directive ``{package-modules}`` to all modules of the
-library. Only modules that some page links to get a page, which leads back to the pages with such a link, and to those of
-the tests that must catch the faults planted in its module.
+library. Only modules that some page links to get a page, which leads back to the pages with such a link, and to those
+of the tests that must catch the faults planted in its module.
 """
 
 import ast
