@@ -78,6 +78,7 @@ const data = {
     [2, 1, "term-router", "router of tokens, gatekeeper", [], `${LONG}It chooses.`, ""],
     [1, 0, "keeper", "Gatekeeper", [], "", ""],
     [1, 0, "guard", "A gatekeeper of a gatekeeper", [], "The gatekeeper is a gatekeeper.", ""],
+    [1, 0, "spelt", "Licence of a tokeniser", [], "What regularising a neighbour's labelled behaviour analyses.", ""],
     [1, 0, "work", "How scores work", [], "Softmax: the softmax of a softmax.", ""],
     [6, 4, "id7", "Masks Are All a Decoder Needs", [0], "Newman, Press, de Jong, 2017", ""],
     [6, 4, "id8", "Attend to Less: Sparse Rows of a Mask", [], "Press, Newman, et al., 2021a", ""],
@@ -125,6 +126,24 @@ test("forms of a word are one word", () => {
     assert.deepEqual(anchors(query), ["warm"], query);
   for (const query of ["sqrt dk", "root d_k", "dividing"]) assert.equal(anchors(query)[0], "", query);
   assert.equal(anchors("zero")[0], "term-zero", "the whole title is better than a part of one");
+});
+
+test("American and British spelling are one word", () => {
+  for (const query of [
+    "license",
+    "licensed",
+    "licenses",
+    "tokenizer",
+    "tokeniz",
+    "regularize",
+    "regularized",
+    "regulariz",
+  ])
+    assert.equal(anchors(query)[0], "spelt", query);
+  for (const query of ["neighbor", "behavior", "labeled", "analyzing"])
+    assert.deepEqual(anchors(query), ["spelt"], query);
+  assert.deepEqual(engine.search("license").instead, [], "it is no error");
+  assert.equal(anchors("optimisers")[0], "term-zero");
 });
 
 test("one typing error is forgiven, of each sort, and said", () => {

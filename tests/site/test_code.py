@@ -166,6 +166,45 @@ def test_paper_shows_at_once_what_a_fold_holds(open_page):
     page.emulate_media(media="screen", reduced_motion="reduce")
 
 
+def test_code_that_the_menu_folded_stays_off_paper(open_page):
+    page = open_page(PAGE)
+    choose(page, FOLDED)
+    page.locator("summary", has_text="Show the code").first.click()
+    for moment, media in (("beforeprint", "print"), ("afterprint", "screen")):
+        page.emulate_media(media=media)
+        page.evaluate("moment => { dispatchEvent(new Event(moment)); }", moment)
+        assert page.evaluate(SHOWN).count(True) == 1, "what was opened by hand is printed"
+        boxes = page.locator(".bd-article details.off-paper:not([open])")
+        assert boxes.count() > 1
+        assert boxes.first.is_visible() is (media == "screen")
+    choose(page, BACK)
+    assert page.locator(".off-paper").count() == 0
+    page.emulate_media(media="print")
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert all(page.evaluate(SHOWN)), "as the book has it, paper shows all"
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+
+
+def test_a_line_of_code_fits_paper_without_a_break(open_page):
+    page = open_page("../efficient-attention/flash-attention")
+    page.set_viewport_size({"width": 682, "height": 1000})  # A4 without its margins
+    page.emulate_media(media="print")
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    widths = """() => {
+      const pre = document.querySelector(".bd-article .cell_input pre");
+      const style = getComputedStyle(pre);
+      const context = document.createElement("canvas").getContext("2d");
+      context.font = `${style.fontSize} ${style.fontFamily}`;
+      const room = pre.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+      return [context.measureText("0".repeat(85)).width, room];
+    }"""
+    line, room = page.evaluate(widths)
+    assert 0.7 * room < line < 0.97 * room, "85 columns, in a wider letter too"
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+
+
 def test_paper_cuts_no_table_of_a_figure(open_page):
     for name in ("greedy-sampling-beam", "speculative-decoding"):
         page = open_page(f"../generation/{name}")

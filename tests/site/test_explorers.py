@@ -507,13 +507,39 @@ def test_labels_of_nearly_equal_values_do_not_overlap(tab, bench, settle, width)
         assert "value, size = weight" in root.inner_text()
         boxes = root.evaluate(
             "root => [...root.querySelectorAll('.ex-tick')].filter(n => n.offsetParent !== null)"
-            ".map(n => [n.getBoundingClientRect(), n.innerText]).map(([b, text]) => [b.left, b.right, text])"
+            ".map(n => [n.getBoundingClientRect(), n.innerText]).map(([b, text]) => [b.top, b.left, b.right, text])"
         )
         line = root.query_selector(".ex-numberline").bounding_box()
         assert {word for *_, text in boxes for word in re.findall(r"[a-z]+", text)} == set(values["tokens"]), name
-        assert all(left >= line["x"] - 1 and right <= line["x"] + line["width"] + 1 for left, right, _ in boxes)
-        for (_, right, first), (left, _, second) in itertools.pairwise(sorted(boxes)):
-            assert right < left, f"{name}: {first!r} and {second!r} overlap at {width}"
+        assert all(left >= line["x"] - 1 and right <= line["x"] + line["width"] + 1 for _, left, right, _ in boxes)
+        for (top, _, right, first), (other, left, _, second) in itertools.pairwise(sorted(boxes)):
+            assert right < left or other - top > 20, f"{name}: {first!r} and {second!r} overlap at {width}"
+
+
+@pytest.mark.parametrize("width", [1000, 360])
+def test_a_lookup_has_each_head_over_its_numbers_and_each_label_under_its_dot(tab, bench, settle, width):
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.goto(bench(SoftmaxExplorer()))
+    ((_, root, values),) = figures(tab, settle)
+    rights = """(root, row) => [...root.querySelectorAll(`.ex-key:nth-child(${row}) > :not(input, .ex-bar, label)`)]
+      .filter((one) => one.checkVisibility() && one.textContent && one.textContent !== "key")
+      .map((one) => Math.round(one.getBoundingClientRect().right))"""
+    assert root.evaluate(rights, 1) == root.evaluate(rights, 2)
+    assert (
+        root.eval_on_selector_all(".ex-keyhead span", "all => all.map((e) => getComputedStyle(e).textAlign)")[1:]
+        == ["right"] * 5
+    )
+    middles = """root => [...root.querySelectorAll(".ex-tick")].filter((one) => one.checkVisibility())
+      .map((one) => [one.firstChild.textContent, one.getBoundingClientRect()])
+      .map(([word, box]) => [word, (box.left + box.right) / 2])"""
+    dots = """root => [...root.querySelectorAll(".ex-dot")].map((one) => one.getBoundingClientRect())
+      .map((box) => (box.left + box.right) / 2)"""
+    labels, dots = dict(root.evaluate(middles)), root.evaluate(dots)
+    assert labels.keys() == set(values["tokens"])
+    for token, dot in zip(values["tokens"], dots, strict=True):
+        assert abs(labels[token] - dot) < 20, token
+    temperature = root.query_selector("[data-trait=temperature]").bounding_box()["y"]
+    assert 0 < temperature - root.query_selector(".ex-numberline").bounding_box()["y"] < 300, "the result is in view"
 
 
 def test_words_that_look_like_html_are_shown_as_words(tab, bench, settle):

@@ -255,6 +255,15 @@ def test_the_front_page_loads_at_most_its_share(
     assert sum(weights.values()) < LIMIT
 
 
+def test_on_a_phone_the_code_of_the_front_page_is_read_whole(page: object, server: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/{FRONT}")
+    widths = page.eval_on_selector_all(
+        ".bd-article .highlight pre", "all => all.map((e) => e.scrollWidth - e.clientWidth)"
+    )
+    assert widths == [0] * len(widths) != []
+
+
 def test_the_margin_adds_little_to_a_page(site: Path) -> None:
     page = (site / "book/attention/masks.html").read_text("utf8")
     start, end = page.index('<nav class="small-map"'), page.index("</nav>", page.index('<nav class="small-map"'))

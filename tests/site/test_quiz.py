@@ -272,7 +272,8 @@ def test_practice_by_keyboard_alone(visit, items, width):
         verdict = page.locator(f"#{item.id} .quiz-verdict")
         assert verdict.get_attribute("role") == "status"
         assert re.match(r"[✓✗] (Right|Not right)", verdict.inner_text())
-        assert "1 try" in page.locator(f"#{item.id} .quiz-past").inner_text()
+        assert page.evaluate("id => practice.items().get(id).tries", item.id) == 1
+        assert not page.locator(f"#{item.id} .quiz-past").inner_text(), "the answer given now is no earlier one"
         if turn < len(chosen) - 1:
             tab_to(page, ".quiz-buttons:has(.quiz-where) > button:nth-child(2)")
             page.keyboard.press("Enter")
@@ -325,8 +326,14 @@ def test_items_come_one_at_a_time_in_the_order_of_the_book_unless_another_way_is
     topics = list(dict.fromkeys(item.topic for item in items.values()))
     order = sorted(items, key=lambda name: (topics.index(items[name].topic), items[name].level))
     assert first(12) == order[:12]
+    page.get_by_role("button", name="Your progress", exact=True).click()
+    page.get_by_role("button", name="Practise", exact=True).click()
+    assert first(2) == order[12:14], "practice goes on where it was left"
     page.reload()
-    assert first(2) == order[:2]
+    assert first(1) == order[14:15], "and so it does in a tab that was loaded anew"
+    page.select_option("#quiz-level", "1")
+    assert items[first(1)[0]].id == next(name for name in order if items[name].level == 1), "another choice begins anew"
+    page.select_option("#quiz-level", "")
     page.select_option("#quiz-view", "shuffled")
     mixed = first(12)
     assert len(set(mixed)) == 12
@@ -402,9 +409,7 @@ def test_each_option_has_its_reason_beside_it(visit, items):
         row = box.locator(".quiz-choice", has=page.locator(f"#{item.id}-option-{index}"))
         mark = row.locator(".quiz-mark").inner_text()
         chosen = (
-            ("Wrongly chosen.", "Rightly chosen.")
-            if index == 0
-            else ("Rightly not chosen.", "Missed: this is the one.")
+            ("Wrongly chosen.", "Rightly chosen.") if index == 0 else ("Not this one.", "This is the right answer.")
         )
         assert mark == chosen[option.right]
         first = re.match(r"[\w ,]+", option.why)
@@ -413,6 +418,26 @@ def test_each_option_has_its_reason_beside_it(visit, items):
     assert box.locator(".quiz-read a").is_visible()
     box.locator(f"#{item.id}-option-1").check()  # another choice takes the feedback away
     assert not box.locator(".quiz-why:visible").count()
+
+
+def test_beside_a_verdict_that_is_not_right_stands_the_right_answer(visit, items):
+    page = visit(width=390)
+    item = of_kind(items, "choice", several=False)
+    box = page.locator(f"#{item.id}")
+    right = next(index for index, option in enumerate(item.options) if option.right)
+    shown = box.locator(".quiz-right")
+    for index in ((right + 1) % len(item.options), right):
+        box.locator(f"#{item.id}-option-{index}").check()
+        box.locator("button[type=submit]").click()
+        signs = box.locator(".quiz-choice").evaluate_all(
+            """rows => rows.map((row) => [row.querySelector("input").value,
+              getComputedStyle(row.querySelector(".quiz-mark"), "::before").content[1] ?? ""])"""
+        )
+        assert {int(value): sign for value, sign in signs if sign in "✓✗"} == {index: "✗", right: "✓"}, (
+            "one option has the green tick, and what nobody chose has none"
+        )
+        label = box.locator(f"label[for={item.id}-option-{right}]").inner_text()
+        assert shown.inner_text() == ("" if index == right else f"Right answer: {label}")
 
 
 def test_on_a_phone_the_verdict_is_in_view_and_the_button_that_judged_is_done(visit, items):
@@ -458,20 +483,20 @@ def test_the_feedback_judges_each_decision_in_words_sign_and_colour(visit, items
         (True, True): "Rightly ticked.",
         (True, False): "Wrongly ticked: this does not hold.",
         (False, True): "Missed: this holds.",
-        (False, False): "Rightly not ticked: this does not hold.",
+        (False, False): "Does not hold.",
     }
-    colours = {True: set(), False: set()}
+    colours = {"✓": set(), "✗": set(), "": set()}
     for index, holds in enumerate(right):
         row = box.locator(".quiz-choice", has=page.locator(f"#{item.id}-option-{index}"))
         mark = row.locator(".quiz-mark")
         assert mark.inner_text() == words[index in taken, holds]
-        good = (index in taken) == holds
-        sign = mark.evaluate("mark => getComputedStyle(mark, '::before').content")
-        assert sign.startswith('"✓' if good else '"✗')
-        colours[good].add(mark.evaluate("mark => getComputedStyle(mark).color"))
+        sign = "✓" if holds else "✗" if index in taken else ""  # of the option, whatever was made of it
+        before = mark.evaluate("mark => getComputedStyle(mark, '::before').content")
+        assert before == (f'"{sign} "' if sign else "none")
+        colours[sign].add(mark.evaluate("mark => getComputedStyle(mark).color"))
         described = row.locator("input").get_attribute("aria-describedby")
         assert page.locator(f"#{described}").inner_text() == mark.inner_text()
-    assert not colours[True] & colours[False]
+    assert len(set().union(*colours.values())) == 3
     box.get_by_role("button", name="Try again").click()
     box.get_by_role("button", name="Show the answer").click()  # no decision to judge: the options themselves
     assert [box.locator(f"#{item.id}-option-{index}-mark").inner_text() for index in range(len(right))] == [
@@ -852,6 +877,12 @@ def test_the_panel_counts_in_a_sentence_and_links_to_what_is_missing(visit, item
     assert panel.locator(".quiz-counts").inner_text() == (
         f"You have tried 2 of {len(items)} items. At the last try of each: 1 right, 1 not right."
     )
+    page.get_by_role("button", name="Practise", exact=True).click()
+    page.select_option("#quiz-topic", item.topic)
+    page.get_by_role("button", name="Your progress", exact=True).click()
+    own = [name for name in (item.id, other) if items[name].topic == item.topic]
+    all_ = sum(one.topic == item.topic for one in items.values())
+    assert panel.locator(".quiz-counts").inner_text().endswith(f"”: {len(own)} of {all_} tried, 1 right.")
     assert panel.locator(".quiz-repeat h2").inner_text() == "Items to repeat"
     shown = panel.locator(".quiz-wrong .quiz-link")
     assert shown.inner_text().startswith("Shown in: ")
@@ -884,6 +915,7 @@ def test_it_works_where_storage_is_refused_and_says_so(visit, items, way):
     item = next(iter(items.values()))
     answer(page, item)
     page.locator(f"#{item.id} button[type=submit]").click()
+    page.locator(f"#{item.id}").get_by_role("button", name="Try again").click()
     assert page.locator(f"#{item.id} .quiz-past").inner_text() == "✓ last time right, 1 try"
     page.get_by_role("button", name="Your progress").click()
     panel = page.locator(".quiz-panel:visible")

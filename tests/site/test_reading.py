@@ -207,6 +207,16 @@ def test_the_front_page_leads_to_the_newest_place(open_page):
     assert page.inner_text(".continue-reading") == "Go on reading: Heads"
 
 
+def test_an_overview_is_named_without_a_section_and_the_line_keeps_off_what_is_below(open_page, server):
+    overview = entry(0.5, title="Heads", anchor="pages", section="Pages")
+    page = open_page("book/index", {"book/multi-head/index": overview})
+    assert page.inner_text(".continue-reading") == "Go on reading: Heads"
+    assert page.get_attribute(".continue-reading a", "href") == f"{server}/book/multi-head/index.html#pages"
+    gap = """() => document.querySelector(".front").getBoundingClientRect().top
+      - document.querySelector(".continue-reading").getBoundingClientRect().bottom"""
+    assert page.evaluate(gap) >= 16
+
+
 def test_the_front_page_leads_to_the_interview_or_the_plan_that_one_left_last(open_page, server):
     day = "2026-0{}-01T00:00:00.000Z".format
     interview = {"session": {"names": ["q-derive-sdpa"], "index": 0, "done": [], "pool": "all", "at": day(3)}}

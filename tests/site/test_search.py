@@ -139,7 +139,7 @@ def find(page: object, server: str):
 def test_each_query_finds_its_place(page: object, server: str, find: object) -> None:
     find("softmax")
     queries = {query: wanted for group in QUERIES.values() for query, wanted in group.items()}
-    assert len(queries) == 134
+    assert len(queries) == 141
     found = page.evaluate(
         """(queries) => {
           const engine = searchEngine.make(bookSearchData, MiniSearch);
@@ -282,6 +282,8 @@ def test_all_places_are_shown_by_the_keyboard_alone(page: object, server: str, p
     assert page.evaluate("document.activeElement.matches('.find-input')")
     assert page.get_attribute(".find-input", "aria-activedescendant") == "find-30", "the first of the others"
     assert page.locator("#find-30").get_attribute("aria-selected") == "true"
+    tops = [page.locator(one).bounding_box()["y"] for one in (".find-list", "#find-30")]
+    assert -1 <= tops[1] - max(tops[0], 0) <= 100, "the first of the others stands at the top"
     page.keyboard.type(" base")
     page.wait_for_function("() => document.querySelectorAll('.find-option').length <= 30")
 

@@ -676,6 +676,51 @@ def test_paper_has_no_folds(page: object, server: str) -> None:
     assert not page.eval_on_selector("#a-fold", "fold => fold.open")
 
 
+def test_paper_has_no_arrows_of_folds(page: object, server: str) -> None:
+    page.goto(f"{server}/book/efficient-attention/flash-attention.html")
+    arrows = page.locator(".bd-article .sd-summary-state-marker")
+    assert arrows.count() > 0
+    page.emulate_media(media="print")
+    assert [arrow for arrow in arrows.all() if arrow.is_visible()] == []
+    page.emulate_media(media="screen")
+
+
+def test_paper_ends_with_the_sources_that_the_page_cites(page: object, server: str) -> None:
+    listed = "all => all.map((one) => one.textContent)"
+    page.goto(f"{server}/book/positional-encoding/rotary-positions.html")
+    cited = page.locator(".bd-article .bibtex-citation a")
+    titles = set(cited.evaluate_all("all => all.map((one) => one.title)"))
+    cited.first.hover()
+    page.wait_for_selector(".book-preview:popover-open")  # which takes the title of the link
+    page.mouse.move(0, 0)
+    assert page.locator(".paper-references").count() == 0
+    page.evaluate("() => { dispatchEvent(new Event('beforeprint')); dispatchEvent(new Event('beforeprint')); }")
+    assert page.locator(".bd-article > .paper-references:last-child h2").inner_text() == "References"
+    entries = page.locator(".paper-references li").evaluate_all(listed)
+    labels = page.locator(".paper-references li strong").evaluate_all(listed)
+    assert {entry.removeprefix(f"{label} ") for entry, label in zip(entries, labels, strict=True)} == titles
+    assert labels == ["Dubey et al., 2024", "Su et al., 2024", "Touvron et al., 2023a"]
+    assert all(re.search(r"arXiv:|doi:|https://", entry) for entry in entries)
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert page.locator(".paper-references").count() == 0
+    page.goto(f"{server}/book/index.html")
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".paper-references").count() == 0, "a page that cites nothing has no list"
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+
+
+def test_several_authors_in_a_sentence_are_listed_each_by_its_own_name(page: object, server: str) -> None:
+    page.goto(f"{server}/book/efficient-attention/flash-attention.html")
+    page.evaluate("""() => {
+      const text = 'Wu <em>et al.</em> [<a title="A">2016</a>], Liu and Bo [<a title="B">2024f</a>] and ' +
+        'Gao [<a title="C">2020</a>]; [<a title="D">Cai <em>et al.</em>, 2024</a>, <a title="E">Li, 2024e</a>]';
+      document.querySelector(".bd-article").innerHTML = `<p><span class="bibtex-citation">${text}</span></p>`;
+      dispatchEvent(new Event("beforeprint"));
+    }""")
+    labels = page.locator(".paper-references li").all_inner_texts()
+    assert labels == ["Cai et al., 2024 D", "Gao, 2020 C", "Li, 2024e E", "Liu and Bo, 2024f B", "Wu et al., 2016 A"]
+
+
 def test_paper_begins_with_the_heading_and_has_no_cover(page: object, server: str) -> None:
     page.goto(f"{server}/book/attention/masks.html")
     page.emulate_media(media="print")
@@ -820,6 +865,31 @@ def test_a_button_copies_a_formula_on_a_line_of_its_own(page: object, server: st
     page.wait_for_function(OPACITY, arg="1")
 
 
+def test_under_a_finger_no_bar_stays_below_the_button_of_the_theme(browser: object, server: str) -> None:
+    width = "e => parseFloat(getComputedStyle(e, '::before').borderBottomWidth)"
+    for touch in (False, True):
+        tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=touch, has_touch=touch)
+        tab.goto(f"{server}/book/attention/masks.html")
+        button = tab.locator(".theme-switch-button:visible").first
+        button.hover()
+        assert button.evaluate("e => e.matches(':hover')")
+        assert (button.evaluate(width) == 0) == touch
+        tab.close()
+
+
+def test_a_finger_presses_no_button_that_it_cannot_see(browser: object, server: str) -> None:
+    tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    tab.goto(f"{server}/book/attention/why-divide-by-the-root.html")
+    formula = tab.locator(".bd-article div.math:has(.copy-tex):has(.eqno)").first
+    formula.scroll_into_view_if_needed()
+    place = formula.locator(".copy-tex").bounding_box()
+    tab.touchscreen.tap(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    tab.touchscreen.tap(place["x"] + place["width"] / 2, place["y"] + place["height"] - 2)
+    assert formula.locator(".copy-tex").text_content() == "Copy LaTeX"
+    assert not tab.locator(".math-chosen").count()
+    tab.close()
+
+
 def test_under_a_finger_the_sheet_shows_its_buttons_and_they_cover_no_formula(browser: object, server: str) -> None:
     tab = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
     tab.goto(f"{server}/book/interview/formulas.html")
@@ -858,3 +928,33 @@ def test_a_source_page_shows_its_lines_whole(page: object, server: str) -> None:
     page.goto(f"{server}/source/companion/multihead/layer.html")
     code = page.locator(".source-code pre")
     assert code.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_link_to_a_line_of_source_marks_it_and_the_lines_have_numbers(
+    contexts: Callable[[str], tuple], server: str, theme: str
+) -> None:
+    tab = contexts(theme)[0].new_page()
+    tab.goto(f"{server}/source/companion/attention.html#line-56")
+    line = tab.locator("#line-56")
+    ground = "e => getComputedStyle(e).backgroundColor"
+    assert line.evaluate(ground) not in (tab.locator("#line-57").evaluate(ground), PAPER[theme])
+    assert line.bounding_box()["y"] > 60, "below the bar of the page"
+    number = "e => { const { content, userSelect } = getComputedStyle(e, '::before'); return [content, userSelect]; }"
+    assert line.evaluate(number) == ['counter(line) / ""', "none"]
+    copied = "e => { getSelection().selectAllChildren(e); return getSelection().toString(); }"
+    assert tab.locator(".source-code pre").evaluate(copied).startswith('"""Scaled dot-product attention')
+    tab.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_link_in_a_table_has_the_colour_of_those_in_the_text(
+    contexts: Callable[[str], tuple], server: str, theme: str
+) -> None:
+    tab = contexts(theme)[0].new_page()
+    colours = "all => [...new Set(all.map((link) => getComputedStyle(link).color))]"
+    for name in ("efficient-attention/which-one-when", "variants/who-uses-what"):
+        tab.goto(f"{server}/book/{name}.html")
+        assert tab.locator(".bd-article td a.reference").count() > 0
+        assert len(tab.locator(".bd-article :is(p, td) a.reference").evaluate_all(colours)) == 1
+    tab.close()

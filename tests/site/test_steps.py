@@ -152,6 +152,20 @@ def test_print_shows_every_step_and_nothing_to_press(lay_out, name):
     assert tab.locator(".ex-moving:visible, input:visible, button:visible, .ex-readout:visible").count() == 0
 
 
+@each
+def test_on_paper_two_steps_stand_in_a_row_and_the_figure_may_go_on(lay_out, name):
+    tab = lay_out(EACH[name](), width=682)  # A4 without its margins
+    tab.emulate_media(media="print")
+    tab.wait_for_selector(".ex-stills li", state="attached")
+    first, second, third = tab.locator(".ex-stills li").evaluate_all(
+        "all => all.slice(0, 3).map((e) => e.getBoundingClientRect()).map(({ x, y, height }) => ({ x, y, height }))"
+    )
+    assert first["y"] == second["y"] < third["y"]
+    assert first["x"] == third["x"] < second["x"]
+    assert max(first["height"], second["height"]) < 340, "three rows on a page"
+    assert tab.locator(".explorer").evaluate("e => getComputedStyle(e).breakInside") == "auto"
+
+
 def test_printing_makes_the_stills(lay_out):
     tab = lay_out(TileSteps(*EXAMPLE))
     assert tab.locator(".ex-stills li").count() == 0

@@ -55,6 +55,13 @@ What is it?
 # --- the book ---------------------------------------------------------------------------------------------------------
 
 
+def test_what_an_exercise_trains_is_said_in_words():
+    found = sorted((ROOT / "book").glob("*/exercises.md"))
+    trained = [line for path in found for line in path.read_text("utf8").splitlines() if line.startswith("Trains: ")]
+    assert len(trained) > 80
+    assert not [line for line in trained if line.startswith("Trains: {eq}")], "the number of an equation says nothing"
+
+
 def every_page():
     return [pages.read_page(name) for chapter in toc.chapters() for name in pages.chapter_pages(chapter)]
 

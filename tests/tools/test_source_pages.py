@@ -95,6 +95,20 @@ def test_one_page_lists_the_whole_library_by_chapter_with_links_to_its_source(tm
     assert not [path for path in listed if path.startswith(("companion/book", "companion/chapters"))]
 
 
+def test_a_test_can_be_linked_to_and_is_no_module(tmp_path):
+    text = (
+        "# One\n\n{source}`one <tests.library.test_masks>` {source}`two <tests.library.parity.test_patterns>` {more}\n"
+    )
+    linked = text.replace("{more}", "{source}`companion.masks`")
+    book = SmallBook(tmp_path, ["source_pages", "search"], {**PAGES, "book/one/index.ipynb": notebook(linked)})
+    assert book.warnings() == []
+    pages = tmp_path / "_build/html/source/tests/library"
+    assert "Tests of <a" in (pages / "test_masks.html").read_text("utf8")
+    assert "Tests of" not in (pages / "parity/test_patterns.html").read_text("utf8")
+    assert 'href="../../source/tests/library/parity/test_patterns.html"' in book.html("one/index")
+    assert "tests/library" not in (tmp_path / "_build/html/_static/search-data.js").read_text("utf8")
+
+
 def test_a_name_that_the_package_does_not_have_is_refused():
     with pytest.raises(ValueError, match=r"names what a module defines: attention\.py has no 'attend'"):
         find("companion.attention.attend")

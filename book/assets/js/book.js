@@ -152,17 +152,49 @@
     if (isTrusted && detail === 0) button.focus();
   });
 
-  // Paper has no folds, and is white.
+  // Paper ends with what it cites: on the screen a citation has its source as its title, which previews.js may hold.
+  const references = document.createElement("section");
+  references.className = "paper-references";
+  /** What a citation reads: "Dao et al., 2022", also where the authors stand in the sentence and the year is the link. */
+  function label(link) {
+    const words = link.textContent;
+    if (words.includes(", ")) return words;
+    const before = document.createRange();
+    before.setStart(link.closest(".bibtex-citation"), 0);
+    before.setEndBefore(link);
+    const authors = before.toString().replace(/\s*\[$/, "");
+    return `${authors.replace(/^.*\](?:,? and|[,;])? /, "")}, ${words}`;
+  }
+  function cite() {
+    const cited = new Map();
+    for (const link of document.querySelectorAll(".bd-article .bibtex-citation a")) {
+      const source = link instanceof HTMLAnchorElement && (link.title || link.dataset.title);
+      if (source && link.checkVisibility()) cited.set(source, label(link));
+    }
+    const element = (tag, ...content) => {
+      const made = document.createElement(tag);
+      made.append(...content);
+      return made;
+    };
+    const sorted = [...cited].sort(([, one], [, other]) => one.localeCompare(other, "en"));
+    const entries = sorted.map(([source, words]) => element("li", element("strong", words), ` ${source}`));
+    references.replaceChildren(element("h2", "References"), element("ul", ...entries));
+    if (entries.length) document.querySelector(".bd-article")?.append(references);
+  }
+
+  // Paper has no folds but those of code that the reader has folded, and is white.
   let opened = [];
   let theme = "";
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open])")];
+    opened = [...document.querySelectorAll("details:not([open], .off-paper)")];
     for (const fold of opened) fold.open = true;
+    cite();
     theme = page.dataset.theme;
     page.dataset.theme = "light";
   });
   addEventListener("afterprint", () => {
     for (const fold of opened) fold.open = false;
+    references.remove();
     page.dataset.theme = theme;
   });
 

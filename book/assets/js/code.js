@@ -60,7 +60,11 @@
     const state = kept();
     choice.value = state;
     [sign.textContent] = STATES[state];
-    if (state !== shown) for (const input of cells) foldOf(input)?.toggleAttribute("open", state === "open");
+    if (state !== shown)
+      for (const fold of cells.map(foldOf)) {
+        fold?.toggleAttribute("open", state === "open");
+        fold?.classList.toggle("off-paper", state === "folded"); // book.js leaves it closed
+      }
     if (!state) for (const fold of made) fold.replaceWith(fold.lastChild);
     if (!state) made.clear();
     shown = state;

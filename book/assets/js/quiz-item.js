@@ -2,11 +2,11 @@
  *
  * quizItem(element) = {
  *   id, topic, level, kind, name, element, link
- *   reset(seed)        no answer, no feedback, options in the order of the seed
+ *   reset(seed)        no answer, no feedback, options in the order of the seed; showPast
  *   value()            the answer, as JSON; null while there is none
  *   put(value)         the answer of an earlier time; what does not fit is left out
  *   judge(value)       {right, said}, or {problem} where it cannot be read
- *   showPast()         writes on the item what the reader did with it before
+ *   showPast()         writes on the item what the reader did with it before the answer that is judged now
  *   mode(name)         "practice", "exam" (no feedback) or "review" (feedback, nothing to change)
  *   changed, checked   called when the answer changes, and with {right} when the reader checks it
  * }
@@ -20,13 +20,13 @@ const quizItem = (() => {
   /** Give the children of the paragraphs in a box: a label holds no paragraphs. */
   const unwrapped = (box) => [...box.children].flatMap((child) => [...child.childNodes]);
 
-  /** What to say of each option: the reader's decision about it, or the option itself where there was no answer. */
+  /** What to say of each option, beside a sign that says whether it holds: what the reader made of it. */
   const DECISIONS = {
     several: {
       taken: ["Wrongly ticked: this does not hold.", "Rightly ticked."],
-      left: ["Rightly not ticked: this does not hold.", "Missed: this holds."],
+      left: ["Does not hold.", "Missed: this holds."],
     },
-    one: { taken: ["Wrongly chosen.", "Rightly chosen."], left: ["Rightly not chosen.", "Missed: this is the one."] },
+    one: { taken: ["Wrongly chosen.", "Rightly chosen."], left: ["Not this one.", "This is the right answer."] },
   };
 
   /** Options to choose, one or several; those of a bug are lines and stay in their order. */
@@ -39,15 +39,17 @@ const quizItem = (() => {
       const reason = item.reasons[index];
       const why = h("div", { class: "quiz-why", hidden: true }, ...reason.childNodes);
       const mark = why.querySelector(".quiz-mark");
+      const label = h("label", { for: name }, ...unwrapped(option));
       mark.id = `${name}-mark`;
       return {
         index,
         input,
+        label,
         why,
         mark,
         itself: mark.textContent,
         right: reason.dataset.right === "true",
-        box: h("div", { class: "quiz-choice" }, input, h("label", { for: name }, ...unwrapped(option)), why),
+        box: h("div", { class: "quiz-choice" }, input, label, why),
       };
     });
     const legend = bug ? "Choose the line at fault" : several ? "Choose all that hold" : "Choose one";
@@ -55,8 +57,10 @@ const quizItem = (() => {
     box.append(h("legend", {}, legend), ...rows.map((row) => row.box));
     element.querySelector(".quiz-options").remove();
     const keys = rows.filter((row) => row.right).map((row) => row.index);
+    const answer = h("div", { class: "quiz-right" }); // beside the verdict: the option itself may be off the screen
     return {
       box,
+      answer,
       reset(seed) {
         for (const row of rows) row.input.checked = false;
         if (!bug) box.append(...util.shuffled(rows, `${seed}/${id}`).map((row) => row.box));
@@ -75,15 +79,18 @@ const quizItem = (() => {
           const decision = DECISIONS[several ? "several" : "one"][taken ? "taken" : "left"][Number(row.right)];
           row.mark.textContent = value ? decision : row.itself;
           row.why.hidden = false;
-          row.box.classList.add((value ? taken === row.right : row.right) ? "quiz-holds" : "quiz-fails");
-          row.box.classList.toggle("quiz-taken", Boolean(taken));
+          if (row.right) row.box.classList.add("quiz-holds");
+          else if (taken) row.box.classList.add("quiz-fails");
+          if (row.right && value && !taken && !several)
+            answer.replaceChildren("Right answer: ", ...dom.copied(row.label, "span", "").childNodes);
           row.input.setAttribute("aria-describedby", row.mark.id);
         }
       },
       conceal() {
+        answer.replaceChildren();
         for (const row of rows) {
           row.why.hidden = true;
-          row.box.classList.remove("quiz-holds", "quiz-fails", "quiz-taken");
+          row.box.classList.remove("quiz-holds", "quiz-fails");
           row.input.removeAttribute("aria-describedby");
         }
       },
@@ -291,6 +298,7 @@ const quizItem = (() => {
     let mode = "practice";
     let seed = "";
     let answered = false;
+    let judgedNow = false;
 
     const item = {
       id: element.id,
@@ -310,7 +318,10 @@ const quizItem = (() => {
         heard.textContent = text;
       },
       touched() {
-        if (answered && mode === "practice") conceal();
+        if (answered && mode === "practice") {
+          conceal();
+          item.showPast();
+        }
         item.changed();
       },
     };
@@ -332,7 +343,7 @@ const quizItem = (() => {
     const form = h(
       "form",
       { class: "quiz-form", novalidate: true, submit },
-      ...(reasoned ? [verdict, controls.box] : [controls.box, verdict]),
+      ...(reasoned ? [verdict, controls.answer, controls.box] : [controls.box, verdict]),
       controls.below ?? null,
       buttons,
       heard,
@@ -344,6 +355,7 @@ const quizItem = (() => {
 
     /** What is judged is not judged again, and its button is no longer the next step, until the answer changes. */
     const settle = (judged) => {
+      judgedNow = judged;
       check.setAttribute("aria-disabled", String(judged));
       check.classList.toggle("quiz-main", !judged);
     };
@@ -398,10 +410,12 @@ const quizItem = (() => {
         seed = fresh;
         conceal();
         controls.reset(seed);
+        item.showPast();
       },
-      /** Write on the item what the reader did with it before. */
+      /** Write on the item what the reader did with it before; an answer that is judged now is no earlier one. */
       showPast() {
         const past = practice.items().get(item.id);
+        if (judgedNow && past) return;
         mark.textContent = past ? practice.itemInWords(past, "✗") : "";
       },
       head() {
@@ -411,6 +425,7 @@ const quizItem = (() => {
       },
       mode(name) {
         mode = name;
+        mark.hidden = mode === "review"; // what is reviewed is the last time
         conceal();
         buttons.hidden = mode !== "practice";
         controls.lock(mode === "review");

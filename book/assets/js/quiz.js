@@ -19,7 +19,7 @@
   const fold = h("details", { class: "quiz-fold-menus", open: !isPhone }, h("summary", {}, "Choose items"), menus);
   const filters = h("div", { class: "quiz-panel quiz-filters" }, fold);
   const select = (name, label, options) => {
-    const made = dom.menu({ id: `quiz-${name}`, change: practise }, options);
+    const made = dom.menu({ id: `quiz-${name}`, change: () => practise() }, options);
     menus.append(h("p", {}, h("label", { for: made.id }, label), made));
     return made;
   };
@@ -55,6 +55,26 @@
   let shown = [];
   let at = 0;
 
+  // The tab knows which item was shown last, and of which choice.
+  const PLACE = "quiz-place";
+  const menusOfPlace = { topic, level, which };
+  const place = (() => {
+    try {
+      return JSON.parse(sessionStorage.getItem(PLACE)) ?? {};
+    } catch {
+      return {}; // refused, or not ours
+    }
+  })();
+  for (const [name, menu] of Object.entries(menusOfPlace))
+    if ([...menu.options].some(({ value }) => value === place[name])) menu.value = place[name];
+  function keepPlace() {
+    for (const [name, menu] of Object.entries(menusOfPlace)) place[name] = menu.value;
+    place.id = shown[at].id;
+    try {
+      sessionStorage.setItem(PLACE, JSON.stringify(place));
+    } catch {} // then the place lasts as long as the page
+  }
+
   /** Put the items back into their sections, all visible. */
   function home() {
     for (const section of sections)
@@ -62,26 +82,36 @@
     for (const item of items) item.element.hidden = false;
     paper.replaceChildren();
   }
-  function practise() {
-    home();
+  /** Draw the items that the menus ask for, from the item of an id on if it is among them. */
+  function practise(id = "") {
     const fits = (item) =>
       (!topic.value || item.topic === topic.value) &&
       (!level.value || item.level === Number(level.value)) &&
       (!which.value || !practice.items().get(item.id)?.right);
     shown = items.filter(fits);
+    if (view.value === "shuffled") shown = util.shuffled(shown);
+    at = Math.max(
+      0,
+      shown.findIndex((item) => item.id === id),
+    );
+    lay();
+  }
+  /** Show the items that were drawn. */
+  function lay() {
+    home();
     count.textContent = util.plural(shown.length, "item");
     const one = view.value !== "list";
     for (const item of items) item.element.hidden = !shown.includes(item);
     for (const section of sections) section.hidden = one || !dom.one(".quiz-item:not([hidden])", section);
     if (one && shown.length) {
-      if (view.value === "shuffled") shown = util.shuffled(shown);
       paper.replaceChildren(...shown.map((item) => item.element), pager);
-      turn(0, false);
+      turn(at, false);
     }
   }
   function turn(to, focus) {
     if (to < 0 || to >= shown.length) return;
     at = to;
+    keepPlace();
     shown.forEach((item, index) => {
       item.element.hidden = index !== at;
     });
@@ -107,7 +137,6 @@
       for (const item of items) {
         item.reset(util.freshSeed());
         item.mode("practice");
-        item.showPast();
       }
       home();
       modes.hidden = false;
@@ -147,9 +176,15 @@
     const done = practice.items();
     const past = items.filter(({ id }) => done.has(id));
     const again = past.filter(({ id }) => !done.get(id).right);
+    const own = past.filter((item) => item.topic === topic.value);
+    const ofTopic = items.filter((item) => item.topic === topic.value).length;
     counts.textContent =
       `You have tried ${past.length} of ${items.length} items. ` +
-      `At the last try of each: ${past.length - again.length} right, ${again.length} not right.`;
+      `At the last try of each: ${past.length - again.length} right, ${again.length} not right.` +
+      (topic.value
+        ? ` In “${topic.selectedOptions[0].text}”: ${own.length} of ${ofTopic} tried, ` +
+          `${own.filter(({ id }) => done.get(id).right).length} right.`
+        : "");
     repeat.hidden = !again.length;
     wrong.replaceChildren(
       ...again.map(({ element, id }) =>
@@ -177,7 +212,7 @@
       tabs[other].setAttribute("aria-pressed", String(other === name));
     }
     if (name === "practise") {
-      practise();
+      lay();
       return;
     }
     home();
@@ -186,13 +221,10 @@
   }
 
   for (const item of items) {
-    item.showPast();
-    item.checked = ({ right }) => {
-      practice.note(item.id, right);
-      item.showPast();
-    };
+    item.checked = ({ right }) => practice.note(item.id, right);
   }
   root.append(modes, ...Object.values(panels), paper);
+  practise(place.id);
   choose("practise");
   if (exam.resume()) {
     for (const [name, panel] of Object.entries(panels)) panel.hidden = name !== "exam";
@@ -203,7 +235,8 @@
   addEventListener("hashchange", follow);
   addEventListener("pageshow", ({ persisted }) => {
     // a browser that comes back to the page may have set the menus anew
-    if (!persisted && !filters.hidden && [topic, level, which, view].some((menu) => menu.selectedIndex > 0)) practise();
+    if (!persisted && !filters.hidden && [topic, level, which, view].some((menu) => menu.selectedIndex > 0))
+      practise(place.id);
   });
   follow();
 
@@ -211,11 +244,11 @@
   function follow() {
     const named = [...sections, ...items.map((item) => item.element)].find(({ id }) => `#${id}` === location.hash);
     if (!named || modes.hidden) return;
-    const place = sections.indexOf(named);
-    topic.value = place < 0 || view.value === "list" ? "" : topics[place][0];
+    const section = sections.indexOf(named);
+    topic.value = section < 0 || view.value === "list" ? "" : topics[section][0];
     level.value = which.value = "";
+    practise(named.id);
     choose("practise");
-    if (view.value !== "list") turn(Math.max(0, shown.map(({ element }) => element).indexOf(named)), false);
     (named.hidden ? paper : named).scrollIntoView();
   }
   root.dataset.ready = "";

@@ -165,7 +165,9 @@
       at: entry.at,
       lead: "Go on reading: ",
       href: done ? addressOf(entry.next, "") : addressOf(page, `${anchor}${line}`),
-      words: done ? entry.nextTitle : [entry.title, entry.section].filter(Boolean).join(": "),
+      words: done
+        ? entry.nextTitle
+        : [entry.title, page.endsWith("/index") ? "" : entry.section].filter(Boolean).join(": "),
       told: done ? `, the page after ${entry.title}` : "",
     };
   }

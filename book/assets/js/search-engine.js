@@ -32,17 +32,14 @@ const searchEngine = (() => {
     ["rope", "rotary"],
     ["expensive", "cost"],
     ["sqrt", "root"],
-    ["normalization", "normalisation"],
-    ["quantization", "quantisation"],
-    ["tokenization", "tokenisation"],
-    ["tokenizer", "tokeniser"],
-    ["color", "colour"],
-    ["optimize", "optimise"],
-    ["optimizer", "optimiser"],
-    ["initialization", "initialisation"],
-    ["regularization", "regularisation"],
-    ["parallelization", "parallelisation"],
   ]);
+  /** What American spelling writes in another way than the book does. */
+  const SPELT = [
+    [/(?<=[a-z]{3}[iy])z(?=[aei]|$)/, "s"],
+    [/^(behavi|col|fav|neighb)or/, "$1our"],
+    [/^licens/, "licenc"],
+    [/^(labe|mode)l(?=ed|ing)/, "$1ll"],
+  ];
   /** Those that ask for nothing else. */
   const KINDS_ASKED = ["exercise", "question", "formula"];
   /** Pages that list what others explain. */
@@ -77,6 +74,11 @@ const searchEngine = (() => {
     return short.length >= 5 && short.endsWith("e") ? short.slice(0, -1) : short;
   }
 
+  /** A word as the book spells it: `licence` for `license`, and -ise for -ize. */
+  function spelt(word) {
+    return SPELT.reduce((found, [here, there]) => found.replace(here, there), word);
+  }
+
   /** The forms under which a word is kept: `warm-up` also as its parts, `d_k` as `dk`, `LayerNorm` as two words. */
   function formsOf(word) {
     const plain = word.normalize("NFKD").replace(/\p{M}/gu, "");
@@ -85,7 +87,7 @@ const searchEngine = (() => {
       : [];
     const whole = plain.replace(/[-‑–@_,]/gu, "").toLowerCase();
     const parts = pieces.map((part) => part.toLowerCase()).filter((part) => part && !STOP.has(part));
-    return [...new Set([whole, ...parts].map((form) => stem(SAME.get(form) ?? form)))];
+    return [...new Set([whole, ...parts].map((form) => stem(SAME.get(form) ?? spelt(form))))];
   }
   /** Every word that was met, with its forms and how often it stands in the book. */
   const kept = new Map();

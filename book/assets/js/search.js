@@ -207,6 +207,7 @@ const bookSearch = (() => {
       if (!matchMedia("(pointer: coarse)").matches) input.focus(); // the button goes; a phone would show its keys
       await show();
       choose(best);
+      options[best]?.scrollIntoView({ block: "start" }); // below the last of those that stood there
     }
 
     function option(found, number) {

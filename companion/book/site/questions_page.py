@@ -118,7 +118,7 @@ def lead_to_questions(app: Sphinx, doctree: nodes.document) -> None:
     if asked:
         title = f"Interview questions on this page ({len(asked)})"
         summary = element("summary", "sd-summary-title sd-card-header", nodes.Text(title))
-        box = element("details", "sd-dropdown sd-card page-questions", summary, nodes.container("", links))
+        box = element("details", "sd-dropdown sd-card page-questions", summary, element("div", "sd-card-body", links))
         sections[-1] += box
 
 

@@ -1,8 +1,9 @@
 """Links from a page to the source of the package, as pages of the site, so that they work without a network.
 
-``{source}`the package's function <companion.attention.attention>``` leads to the line that defines it, and the
-directive ``{package-modules}`` to all modules of the library. Only modules that some page links to get a page, which
-leads back to the pages with such a link, and to those of the tests that must catch the faults planted in its module.
+``{source}`the package's function <companion.attention.attention>``` leads to the line that defines it,
+``{source}`a test <tests.library.test_masks>``` to a test, and the directive ``{package-modules}`` to all modules of the
+library. Only modules that some page links to get a page, which leads back to the pages with such a link, and to those of
+the tests that must catch the faults planted in its module.
 """
 
 import ast
@@ -25,6 +26,7 @@ from companion.book import toc
 from companion.book.topics import TOPICS, topic_title
 
 FOLDER = "source"  # of the site
+TESTS = "tests/"
 ABOVE_THE_LIBRARY = tuple(f"companion/{name}/" for name in ("book", "practice", "explorers", "pictures", "chapters"))
 _CHAPTER = re.compile(r"\s*Chapters?: book/([\w-]+)[^.]*\.")
 _LOG = logging.getLogger(__name__)
@@ -160,9 +162,14 @@ def _merge(app: Sphinx, env: BuildEnvironment, docnames: set[str], other: BuildE
     _used(env).update({name: paths for name, paths in _used(other).items() if name in docnames})
 
 
-def modules(env: BuildEnvironment) -> list[str]:
-    """List the paths of the modules that have a page."""
+def _linked(env: BuildEnvironment) -> list[str]:
+    """List the paths of all files that a page links to."""
     return sorted(set().union(*_used(env).values()))
+
+
+def modules(env: BuildEnvironment) -> list[str]:
+    """List the paths of the modules that have a page, without those of tests."""
+    return [path for path in _linked(env) if not path.startswith(TESTS)]
 
 
 def page_of(path: str) -> str:
@@ -192,7 +199,7 @@ def _page(path: str, above: list[str]) -> tuple[str, dict[str, str], str]:
 def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
     """Make a page of each module that is linked to, and of each file of tests that must catch its faults."""
     shown, caught = modules(app.env), caught_in()
-    tested: dict[str, list[str]] = {}
+    tested: dict[str, list[str]] = {path: [] for path in _linked(app.env) if path.startswith(TESTS)}
     for path in shown:
         for test in caught.get(path, ()):
             tested.setdefault(test, []).append(path)
@@ -213,7 +220,7 @@ def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
         on = f"Used on {', '.join(titles)}" if titles else ""
         yield _page(path, [" · ".join(links), on, told and f"Tested in {told}"])
     for path, of in sorted(tested.items()):
-        yield _page(path, [f"Tests of {files(path, of)}"])
+        yield _page(path, [f"Tests of {files(path, of)}" if of else ""])
 
 
 def setup(app: Sphinx) -> dict[str, object]:

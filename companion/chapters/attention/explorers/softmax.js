@@ -38,7 +38,7 @@ function render({ model, el }) {
   const head = h(
     "div",
     { class: "ex-key ex-keyhead", "aria-hidden": "true" },
-    ["key", "score", "", "weight", "", "value"].map((word) => h("span", null, word)),
+    ["key", "", "score", "", "weight", "value"].map((word) => h("span", null, word)),
   );
 
   // The number line of the values, and the average on it.
@@ -49,7 +49,8 @@ function render({ model, el }) {
     .sort((a, b) => a[0] - b[0])
     .map(([, i]) => i);
 
-  // The labels under the line, for a figure at least `width` pixels wide: those that would overlap become one.
+  // The labels under the line, for a figure at least `width` pixels wide: those that would overlap stand in two rows, and
+  // become one where that is not enough.
   function labels(name, width) {
     const long = (words) => sum([...words].map((c) => (c > "\u2e7f" ? 14 : 7.5)));
     const label = (ids) => {
@@ -60,20 +61,27 @@ function render({ model, el }) {
       return { ids, words, numbers, wide, at, middle };
     };
     const list = order.map((i) => label([i]));
-    for (let k = 1; k < list.length; ) {
-      const [left, right] = [list[k - 1], list[k]];
-      if (right.middle - left.middle < (left.wide + right.wide) / 2 + 6) {
-        list.splice(k - 1, 2, label([...left.ids, ...right.ids]));
-        k = 1;
-      } else k += 1;
+    const apart = (left, right) => !left || right.middle - left.middle >= (left.wide + right.wide) / 2 + 6;
+    let ends = [];
+    for (let k = 0; k < list.length; ) {
+      if (k === 0) ends = [];
+      const row = [0, 1].find((lane) => apart(ends[lane], list[k]));
+      if (row === undefined) {
+        list.splice(k - 1, 2, label([...list[k - 1].ids, ...list[k].ids]));
+        k = 0;
+      } else {
+        list[k].row = row;
+        ends[row] = list[k];
+        k += 1;
+      }
     }
     return h(
       "div",
       { class: name, "aria-hidden": "true" },
-      list.map(({ words, numbers, wide, at }) =>
+      list.map(({ words, numbers, wide, at, row }) =>
         h(
           "span",
-          { class: "ex-tick", "--x": `${at}%`, "--w": `${wide}px` },
+          { class: row ? "ex-tick ex-lower" : "ex-tick", "--x": `${at}%`, "--w": `${wide}px` },
           h("span", null, words),
           h("span", null, numbers),
         ),
@@ -177,6 +185,8 @@ function render({ model, el }) {
       head,
       rows.map(({ node }) => node),
     ),
+    legend,
+    line,
     controls(
       slider(view, {
         name: "temperature",
@@ -197,8 +207,6 @@ function render({ model, el }) {
         text: (c) => num(c, 1),
       }),
     ),
-    legend,
-    line,
   );
   draw();
   return view.done;
