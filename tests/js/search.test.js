@@ -9,18 +9,29 @@ const { searchEngine } = load(["search-engine"]);
 
 const LONG = "Nothing to see here, only words that fill the line. ".repeat(5);
 /** The places as the build writes them: columns, and each word of the rests with the distances between its places. */
-function packed(rows) {
-  const names = ["kind", "page", "anchor", "title", "terms", "text"];
+function packed(given) {
+  const names = ["kind", "page", "anchor", "title", "terms", "text", "asks"];
+  const rows = given.map((row) => [...row.slice(0, 6), row[7] ?? [], row[6]]);
   const columns = Object.fromEntries(names.map((name, place) => [name, rows.map((row) => row[place])]));
-  const words = [...new Set(rows.flatMap((row) => row[6].split(" ").filter(Boolean)))].sort();
-  const steps = (word) => {
-    const ids = rows.flatMap((row, id) => (row[6].split(" ").includes(word) ? [id] : []));
-    return ids.map((id, i) => id - (ids[i - 1] ?? 0)).join();
+  const words = [...new Set(rows.flatMap((row) => row[7].split(" ").filter(Boolean)))].sort();
+  const sign = (step) =>
+    String.fromCharCode(...(step < 60 ? [step + 35] : [95 + Math.floor((step - 60) / 92), 35 + ((step - 60) % 92)]));
+  const added = (word, i) => {
+    let same = 0;
+    while (i && words[i - 1][same] && words[i - 1][same] === word[same]) same += 1;
+    return String.fromCharCode(65 + same) + word.slice(same);
   };
-  return { columns, words: words.join(" "), where: words.map(steps).join(" ") };
+  const steps = (word) => {
+    const ids = rows.flatMap((row, id) => (row[7].split(" ").includes(word) ? [id] : []));
+    return ids.map((id, i) => sign(id - (ids[i - 1] ?? 0))).join("");
+  };
+  return { columns, words: words.map(added).join(""), where: words.map(steps).join(" ") };
 }
 const without = (kinds) => {
-  const rows = data.columns.kind.map((_, id) => [...Object.values(data.columns).map((column) => column[id]), ""]);
+  const rows = data.columns.kind.map((_, id) => {
+    const values = Object.values(data.columns).map((column) => column[id]);
+    return [...values.slice(0, 6), "", values[6]];
+  });
   return { ...data, ...packed(rows.filter(([kind]) => !kinds.includes(data.kinds[kind]))) };
 };
 const data = {
@@ -50,7 +61,10 @@ const data = {
     [2, 1, "term-process", "process reward", [1], "A reward model for steps.", ""],
     [2, 1, "term-reward", "reward model", [2], `${LONG}It scores.`, ""],
     [1, 0, "turn", "Turn pairs by their position", [3], "A rotary position is an angle.", ""],
-    [5, 2, "q-loss", "Derive the loss of preferences", [4], "From the policy alone.", ""],
+    [
+      ...[5, 2, "q-loss", "Derive the loss of preferences", [4], "From the policy alone.", ""],
+      ["Does a triangle of wins cost more than a list?", "Which temperature does the loss have?"],
+    ],
     [1, 0, "short", "In short", [], "A causal mask hides what comes later.", ""],
     [4, 3, "line-3", "causal_mask", [], "", ""],
     [4, 3, "line-9", "mask", [], "", ""],
@@ -255,6 +269,56 @@ test("a name is met whatever its hyphens, one of several names of a term, and am
   assert.ok(scores[0] > 1.7 * scores[1], "by far");
   assert.equal(anchors("everything about RoPE")[0], "turn");
   assert.equal(anchors("all on softmax")[0], "term-softmax");
+});
+
+test("a follow-up leads to its question, and is shown in place of the answer", () => {
+  const [first] = engine.search("list or triangle of wins").results;
+  assert.equal(first.address.split("#")[1], "q-loss");
+  assert.equal(plain(first.text), "Follow-up: Does a [triangle] of [wins] cost more than a [list]?");
+  assert.equal(plain(first.heading), "Derive the loss of preferences");
+  assert.equal(anchors("preference temperature")[0], "q-loss", "beside the words of the question");
+  assert.equal(plain(engine.search("derive the loss").results[0].text), "From the policy alone.");
+  assert.equal(engine.search("expensive wins").results[0].address.split("#")[1], "q-loss", "what costs is expensive");
+  const addresses = engine.search("loss").results.map(({ address }) => address);
+  assert.equal(new Set(addresses).size, addresses.length, "a question is there once");
+});
+
+test("a form of a word comes before others", () => {
+  const rows = ["Batch size", "Batching requests"].map((title, i) => [1, 0, `p${i}`, title, [], "Of rows.", ""]);
+  const small = searchEngine.make({ ...data, ...packed(rows) }, globalThis.MiniSearch);
+  const first = (query) => small.search(query).results[0].title;
+  assert.deepEqual([first("batching rows"), first("batch rows")], ["Batching requests", "Batch size"]);
+});
+
+test("a formula is only put first if it has most of what is asked for", () => {
+  const rows = [
+    [0, 0, "f1", "Memory of weights", [], "A formula of bytes.", ""],
+    [1, 0, "s1", "Memory of activations", [], "What is kept.", ""],
+  ];
+  const kinds = ["formula", "section"];
+  const small = searchEngine.make({ ...data, ...packed(rows), kinds }, globalThis.MiniSearch);
+  const first = (query) => small.search(query).results[0].title;
+  assert.equal(first("activation memory formula"), "Memory of activations");
+  assert.equal(first("memory formula"), "Memory of weights");
+});
+
+test("words, distances and anchors are read as they were packed", () => {
+  const rows = Array.from({ length: 90 }, (_, i) => [1, 0, i === 7 ? 1 : `p${i}`, `Zoë’s part ${i}`, [], "Of it.", ""]);
+  rows[3][6] = "zebra zebu";
+  rows[88][6] = "zebu";
+  const small = searchEngine.make({ ...data, ...packed(rows) }, globalThis.MiniSearch);
+  const found = (query) => small.search(query).results.map(({ address }) => address.split("#")[1]);
+  assert.deepEqual([found("zebra"), found("zebu").sort()], [["p3"], ["p3", "p88"]]);
+  assert.equal(small.places[7].address, "book/masks.html#zoes-part-7");
+});
+
+test("places that have only a word of most places are left out, where there are others", () => {
+  const rows = Array.from({ length: 400 }, (_, i) => [
+    ...[1, 0, `p${i}`, `Part ${i}`, [], i % 10 ? "A model." : "Choose a model.", ""],
+  ]);
+  const small = searchEngine.make({ ...data, ...packed(rows) }, globalThis.MiniSearch);
+  assert.equal(small.search("choose a model").count, 40);
+  assert.equal(small.search("model").count, 400);
 });
 
 test("words are marked in the text", () => {

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from companion.book.site import lean_styles
+from companion.book.questions import read_questions
+from companion.book.site import lean_styles, search_file
 from tests.site.accessibility import axe_faults
 from tests.site.browser import tab_to
 
@@ -30,11 +31,12 @@ def data(site: Path) -> dict:
 
 
 def places(data: dict) -> Iterator[tuple[str, str, str, str, str]]:
-    """Kind, address, title, other names and text of each place."""
-    for kind, page, anchor, title, terms, text in zip(*data["columns"].values(), strict=True):
+    """Kind, address, title, other names and text of each place, with its follow-ups."""
+    for kind, page, given, title, terms, text, asks in zip(*data["columns"].values(), strict=True):
+        anchor = search_file.anchor_of(data["kinds"][kind], title) if given == 1 else given
         address = data["pages"][page][0]
         names = ", ".join(data["terms"][number] for number in terms)
-        yield data["kinds"][kind], f"{address}#{anchor}" if anchor else address, title, names, text
+        yield data["kinds"][kind], f"{address}#{anchor}" if anchor else address, title, names, " ".join([text, *asks])
 
 
 def test_the_library_is_the_one_that_its_authors_distribute() -> None:
@@ -71,6 +73,15 @@ def test_all_kinds_of_places_are_found(site: Path, data: dict) -> None:
     assert count["question"] == sum(len(re.findall(r'<details class="interview-question', page)) for page in pages)
     assert min(count.values()) > 50
     assert count["section"] > 800
+
+
+def test_the_follow_ups_of_all_questions_are_found(data: dict) -> None:
+    questions = [one for path in ROOT.glob("book/*/questions*.md") for one in read_questions(path)]
+    asks = data["columns"]["asks"]
+    assert sum(map(len, asks)) == sum(len(one.follow_ups) for one in questions)
+    assert {kind for kind, own in zip(data["columns"]["kind"], asks, strict=True) if own} == {
+        data["kinds"].index("question")
+    }
 
 
 def test_no_result_shows_raw_latex(data: dict) -> None:
@@ -128,7 +139,7 @@ def find(page: object, server: str):
 def test_each_query_finds_its_place(page: object, server: str, find: object) -> None:
     find("softmax")
     queries = {query: wanted for group in QUERIES.values() for query, wanted in group.items()}
-    assert len(queries) == 126
+    assert len(queries) == 141
     found = page.evaluate(
         """(queries) => {
           const engine = searchEngine.make(bookSearchData, MiniSearch);

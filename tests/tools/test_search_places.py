@@ -66,13 +66,41 @@ def test_a_text_does_not_end_within_a_power_or_an_index() -> None:
 
 def test_the_file_of_the_search_holds_each_word_once_with_its_places() -> None:
     entries = [
-        [0, 0, "a", "A", [], "text", "mask"],
-        [1, 0, "b", "B", [2], "", "key"],
-        [1, 1, "c", "C", [], "", "key mask"],
+        [0, 0, "", "A", [], "text", [], "mask"],
+        [1, 0, "sec-b", "B", [2], "", ["Why?"], "key"],
+        [1, 1, "sec-c", "C", [], "", [], "key mask masks"],
     ]
     data = json.loads(search_file.script({"kinds": []}, entries).removeprefix("window.bookSearchData = ")[:-2])
     assert [list(row) for row in zip(*data["columns"].values(), strict=True)] == [entry[:-1] for entry in entries]
-    assert (data["words"], data["where"]) == ("key mask", "1,1 0,2")
+    assert (data["words"], data["where"]) == ("AkeyAmaskEs", "$$ #% %")
+
+
+def test_a_distance_has_one_sign_or_two() -> None:
+    assert [search_file.sign(step) for step in (0, 59, 60, 151, 152)] == ["#", "^", "_#", "_~", "`#"]
+
+
+def test_an_anchor_that_follows_from_the_title_is_not_written() -> None:
+    titles = {
+        ("section", "PyTorch’s √d_k: why?"): "pytorchs-d-k-why",
+        ("term", "ZeRO stage, sharding"): "term-ZeRO-stage",
+        ("formula", "Naïve"): "formula-naive",
+    }
+    for (kind, title), anchor in titles.items():
+        assert search_file.anchor_of(kind, title) == anchor
+        entries = [[search.KINDS.index(kind), 0, one, title, [], "", [], ""] for one in (anchor, "other")]
+        data = json.loads(search_file.script({}, entries).removeprefix("window.bookSearchData = ")[:-2])
+        assert data["columns"]["anchor"] == [1, "other"]
+
+
+def test_the_bold_questions_of_follow_ups_are_kept() -> None:
+    def item(*inner: nodes.Node) -> nodes.list_item:
+        return nodes.list_item("", nodes.paragraph("", "", nodes.Text(""), *inner))
+
+    bold = nodes.strong("", "And then?")
+    items = [item(bold, nodes.Text(" An answer.")), item(nodes.Text("It is "), nodes.strong("", "not"))]
+    box = nodes.container("", nodes.enumerated_list("", *items), classes=["question-follow-ups"])
+    other = nodes.container("", nodes.bullet_list("", item(bold.deepcopy())), classes=["question-full"])
+    assert search.asked(nodes.container("", other, box), search.Words({})) == ["And then?"]
 
 
 def test_a_reference_has_its_authors_year_and_the_terms_of_its_title() -> None:

@@ -45,7 +45,7 @@ def test_public_classes_and_functions_are_listed_with_their_lines(tmp_path):
         "import os\n\n\ndef _own(): ...\n\n\n@cache\ndef mask(): ...\n\n\nclass Layer:\n    def of(self): ...\n"
     )
     assert definitions("one.py", tmp_path) == [("mask", 8), ("Layer", 11)]
-    (anchor, title, _, text, _), *entries = search_file.in_source("companion/attention.py")
+    (anchor, title, _, text, *_), *entries = search_file.in_source("companion/attention.py")
     assert (anchor, title) == ("", "companion.attention")
     assert text.startswith("Scaled dot-product attention: ")
     assert [entry[1] for entry in entries] == ["attention_weights", "attention"]

@@ -22,7 +22,7 @@ const searchEngine = (() => {
   const SOURCE = new Set(["source", "code"].flatMap((word) => [word, stem(word)]));
   const PAPER = new Set(["paper", "references", "citation", "arxiv", "et", "al"].flatMap((word) => [word, stem(word)]));
   const WEAK = new Set(
-    "why not difference between explain work need many much no all about anything everything something else find show".split(
+    "why not difference between explain work need many much more no all about anything everything something else find show".split(
       " ",
     ),
   );
@@ -30,6 +30,7 @@ const searchEngine = (() => {
   const SAME = new Map([
     ["√", "root"],
     ["rope", "rotary"],
+    ["expensive", "cost"],
     ["sqrt", "root"],
   ]);
   /** What American spelling writes in another way than the book does. */
@@ -43,7 +44,9 @@ const searchEngine = (() => {
   const KINDS_ASKED = ["exercise", "question", "formula"];
   /** Pages that list what others explain. */
   const LISTING = /^book\/(package|systems|interview\/forty-questions)\.html/;
-  const FIELDS = { title: 7, names: 7, topics: 2, page: 1.2, text: 1, rest: 0.6 };
+  const FIELDS = { title: 7, names: 7, topics: 2, page: 1.2, text: 1, asks: 1, rest: 0.6 };
+  /** What a follow-up that fits counts beside the title of a place. */
+  const FOLLOW_UP = 0.8;
   /** A term that one looks up comes before what is said of it; a page before its sections only by its title. */
   const KIND = {
     page: 1.25,
@@ -126,6 +129,32 @@ const searchEngine = (() => {
     return parts;
   }
 
+  /** The anchor that follows from a title, as in `search_file.py`. */
+  function anchorOf(kind, title) {
+    const named = kind === "term" ? title.split(", ")[0] : title.toLowerCase();
+    const plain = named.normalize("NFKD").replace(/[^\0-\x7f]/g, "");
+    const start = kind === "term" || kind === "formula" ? `${kind}-` : "";
+    return start + plain.replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, "");
+  }
+  /** The words of the rests, each with the numbers of its places. */
+  function* unpacked({ words, where }) {
+    const signs = where.split(" ");
+    let word = "";
+    let number = 0;
+    for (const [, shared, added] of words.matchAll(/([A-Z])([^A-Z]*)/g)) {
+      word = word.slice(0, shared.charCodeAt(0) - 65) + added;
+      const codes = [...signs[number]].map((sign) => sign.charCodeAt(0) - 35);
+      const ids = [];
+      for (let at = 0; at < codes.length; at += 1) {
+        let step = codes[at];
+        if (step >= 60) step += 91 * (step - 60) + codes[++at]; // two signs
+        ids.push((ids.at(-1) ?? 0) + step);
+      }
+      yield { word, ids };
+      number += 1;
+    }
+  }
+
   /**
    * Make the search.
    * @param {{kinds: string[], pages: string[][], terms: string[], columns: Record<string, any[]>, words: string, where: string}} data
@@ -142,20 +171,23 @@ const searchEngine = (() => {
     const isLedTo = (kind) => ["question", "exercise", "reference"].includes(data.kinds[kind]);
     const { columns } = data;
     const rests = columns.kind.map(() => []);
-    const where = data.where.split(" ");
-    for (const [number, word] of data.words.split(" ").entries()) {
-      let id = 0;
-      for (const step of where[number].split(",")) {
-        id += Number(step);
-        rests[id].push(word);
-      }
-    }
+    for (const { word, ids } of unpacked(data)) for (const id of ids) rests[id].push(word);
     const places = columns.kind.map((kind, id) => {
-      const [page, anchor, title, terms, text] = ["page", "anchor", "title", "terms", "text"].map(
+      const [page, given, title, terms, text] = ["page", "anchor", "title", "terms", "text"].map(
         (name) => columns[name][id],
       );
+      const anchor = given === 1 ? anchorOf(data.kinds[kind], title) : given;
       return {
-        ...{ id, title, text, rest: rests[id].join(" "), kind: data.kinds[kind], chapter: data.pages[page][2] },
+        ...{
+          id,
+          of: id,
+          title,
+          text,
+          asks: columns.asks[id].join(" "),
+          rest: rests[id].join(" "),
+          kind: data.kinds[kind],
+          chapter: data.pages[page][2],
+        },
         names: isLedTo(kind) ? "" : wordsOf(terms, title),
         topics: isLedTo(kind) ? wordsOf(terms, title) : "",
         address: data.pages[page][0] + (anchor && `#${anchor}`),
@@ -180,12 +212,19 @@ const searchEngine = (() => {
       places.filter(({ kind }) => kind !== "source" && kind !== "reference"),
       counted,
     );
+    // So have the follow-ups: each is found by its own words and those of its question, which it leads to.
+    const asks = places.flatMap((place) =>
+      columns.asks[place.id].map((title) => ({ ...place, title, topics: `${place.title}, ${place.topics}`, asks: "" })),
+    );
+    for (const [number, ask] of asks.entries()) Object.assign(ask, { id: places.length + number, text: "", rest: "" });
+    const every = [...places, ...asks];
+    const further = collect(asks, forms);
     const code = collect(sources, forms);
     const cited = collect(papers, forms);
     const defined = new Set(sources.map(({ title }) => forms(title)[0]));
     const inPapers = new Set(papers.flatMap(({ title, text }) => tokens(`${title} ${text}`).flatMap(forms)));
     const parts = (word) => (isLittle(word) ? 0 : Math.max(1, forms(word).length - 1));
-    const lengths = places.map(({ title }) => tokens(title).reduce((sum, word) => sum + parts(word), 0) || 1);
+    const lengths = every.map(({ title }) => tokens(title).reduce((sum, word) => sum + parts(word), 0) || 1);
     // "In short" is a title of many sections, and says nothing of any.
     const titles = new Map();
     for (const { title } of places) titles.set(title, (titles.get(title) ?? 0) + 1);
@@ -204,8 +243,8 @@ const searchEngine = (() => {
       weights: { fuzzy: 0, prefix: 0.35 },
       prefix: (word) => word.length > 2 || words.length === 1 || (word.length === 2 && word === words.at(-1)),
     });
-    /** Whether the title of a place has all these words. */
-    function isOf(words, { title }) {
+    /** Whether a title has all these words. */
+    function isOf(words, title) {
       const own = new Set(tokens(title).flatMap(forms));
       return words.every((word) => own.has(word));
     }
@@ -224,6 +263,20 @@ const searchEngine = (() => {
         if (distance(word, other.toLowerCase()) === 1) [best, most] = [other, count];
       }
       return best;
+    }
+
+    /** Leave out places that have only words which most places have, where enough of the others are left. */
+    function informed(ranked, weight) {
+      const counts = new Map();
+      for (const { words } of ranked) for (const word of new Set(words)) counts.set(word, (counts.get(word) ?? 0) + 1);
+      const tells = (words) =>
+        [...new Set(words)].reduce(
+          (sum, word) => sum + weight(word) * Math.log(1 + places.length / counts.get(word)),
+          0,
+        );
+      const most = tells(counts.keys());
+      const left = ranked.filter(({ words }) => tells(words) >= most / 2);
+      return left.length < MOST ? ranked : left;
     }
 
     /** What a query asks for: its words, each with its kept form; the little ones count where there are no others. */
@@ -316,22 +369,44 @@ const searchEngine = (() => {
         const nearly = (given) => given.filter(says).flatMap(letters).join(""); // without the little words
         const [typedExactly, typedNearly] = [exactly(typed), nearly(typed)];
         const found = from.search("x", { ...settings(sought), boostTerm: weight });
+        const inflected = typed.filter((word) => /[a-z]{4}(?:ing|ed)$/i.test(word));
         const ranks = found.map(({ id, score, queryTerms, match, terms }) => {
-          const place = places[id];
+          const place = every[id];
           const covered = [...new Set(queryTerms)].reduce((sum, word) => sum + weight(word), 0) / total;
           const inTitle = sought.filter((word) => match[word]?.some((field) => field === "title" || field === "names"));
+          const named = `${place.title}, ${place.names}`.toLowerCase();
           const called = `${place.title}, ${place.names}`.split(", ").map(tokens); // a term may have several names
           const whole = called.some((name) => exactly(name) === typedExactly)
             ? 3
             : typedNearly && called.some((name) => nearly(name) === typedNearly)
               ? 2.8
               : 1 + Math.min(1, inTitle.length / lengths[id]) ** 2; // of title and query
-          const weighed = score * covered ** 2 * whole * KIND[place.kind] * plain(place);
-          return { id, terms, match, covered, isNamed: whole > 2, score: weighed };
+          // "batching" is not "batch", though it finds that too.
+          const other = inflected.filter(
+            (word) => inTitle.includes(forms(word)[0]) && !named.includes(word.toLowerCase()),
+          );
+          const weighed =
+            score *
+            covered ** 2 *
+            whole *
+            0.8 ** other.length *
+            KIND[place.kind] *
+            (place.of === id ? plain(place) : FOLLOW_UP);
+          return { id, terms, match, covered, words: queryTerms, isNamed: whole > 2, score: weighed, ask: "" };
         });
         return ranks.sort((one, other) => other.score - one.score || one.id - other.id);
       };
-      const ranked = rank(mini, words, tokens(query));
+      // A question is as good as the best of its follow-ups, if that is better than the question itself.
+      const best = new Map();
+      for (const one of rank(further, words, tokens(query)))
+        if (!best.has(every[one.id].of)) best.set(every[one.id].of, one);
+      const ranked = informed(rank(mini, words, tokens(query)), weight)
+        .map((one) => {
+          const found = best.get(one.id);
+          if (!found || found.score <= one.score) return one;
+          return { ...one, score: found.score, terms: [...one.terms, ...found.terms], ask: every[found.id].title };
+        })
+        .sort((one, other) => other.score - one.score || one.id - other.id);
       // A place of the source must have all words. It comes last, unless source is asked for or its very name is typed.
       const typed = tokens(query).filter((word) => !isLittle(word) && !SOURCE.has(word.toLowerCase()));
       const names = typed.map((word) => forms(word)[0]).filter((form) => defined.has(form));
@@ -348,20 +423,28 @@ const searchEngine = (() => {
       near.push(...paper.meant);
       // Who types "exercise" gets exercises, behind the page that is called so; who only wishes for one, one or two.
       const asksFor = KINDS_ASKED.filter((kind) => strong && words.includes(stem(kind)));
-      const isAsked = ({ id }) => asksFor.includes(places[id].kind);
+      const isAsked = ({ id, covered }) => covered > 0.6 && asksFor.includes(places[id].kind);
       const first = ranked
-        .filter(({ id, isNamed }, place) => !asksFor.length || isNamed || (!place && isOf(words, places[id])))
+        .filter(({ id, isNamed }, place) => !asksFor.length || isNamed || (!place && isOf(words, places[id].title)))
         .slice(0, 1);
       if (asksFor.length) first.push(...ranked.filter(isAsked));
-      const wished = strong ? ranked.filter(({ id }) => wishes.includes(places[id].kind)).slice(0, 2) : [];
+      const wished = strong
+        ? ranked.filter(({ id, covered }) => covered > 0.6 && wishes.includes(places[id].kind)).slice(0, 2)
+        : [];
       // So does who types three words or more of a question, if what comes first lacks one of them.
-      if (words.length > 2 && ranked[0] && !isOf(words, places[ranked[0].id]))
+      if (words.length > 2 && ranked[0] && !isOf(words, places[ranked[0].id].title))
         wished.push(
-          ...ranked.filter(({ id }) => places[id].kind === "question" && isOf(words, places[id])).slice(0, 1),
+          ...ranked
+            .filter(
+              ({ id, ask }) =>
+                places[id].kind === "question" && [places[id].title, ask].some((one) => isOf(words, one)),
+            )
+            .slice(0, 1),
         );
       // Papers that are asked for come before all but a place that is called so.
       const called = first.filter(
-        ({ id, isNamed }) => paper.asked.length && (isOf(paper.sought, places[id]) || (isNamed && !paper.asksPaper)),
+        ({ id, isNamed }) =>
+          paper.asked.length && (isOf(paper.sought, places[id].title) || (isNamed && !paper.asksPaper)),
       );
       const ordered = [
         ...new Set([...called, ...paper.asked, ...first, ...near, ...wished, ...ranked, ...ofSource, ...paper.all]),
@@ -370,13 +453,13 @@ const searchEngine = (() => {
       const counts = {};
       for (const { id } of ordered) counts[places[id].kind] = (counts[places[id].kind] ?? 0) + 1;
       const wanted = kinds.length ? ordered.filter(({ id }) => kinds.includes(places[id].kind)) : ordered;
-      const results = wanted.slice(0, most).map(({ id, score, terms: matched }) => {
+      const results = wanted.slice(0, most).map(({ id, score, terms: matched, ask }) => {
         const place = places[id];
         const terms = new Set(matched);
         const isHit = (word) => (index(word) ?? []).some((form) => terms.has(form));
         const { kind, title, address, chapter, page } = place;
         const where = [...new Set([chapter, page])].filter((name) => name && name !== title);
-        const text = marked(place.text.replace(/ …$/, "\u00a0…"), isHit);
+        const text = marked(ask ? `Follow-up: ${ask}` : place.text.replace(/ …$/, "\u00a0…"), isHit);
         const own = new Set(tokens(title).flatMap(forms));
         const tells = (word) => (index(word) ?? []).some((form) => terms.has(form) && !own.has(form));
         const others = place.names.split(", ").filter((name) => tokens(name).some(tells));

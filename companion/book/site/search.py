@@ -139,6 +139,16 @@ def read(kind: str, node: nodes.Element, words: Words) -> tuple[str, str]:
     return words.of(inner[0]), text
 
 
+def asked(node: nodes.Element, words: Words) -> list[str]:
+    """List the questions that follow up an interview question: what its numbered list has in bold at the start."""
+    found = []
+    for box in node.findall(nodes.container):
+        if "question-follow-ups" in box["classes"]:
+            starts = [(item, item.next_node(nodes.strong)) for item in box.findall(nodes.list_item)]
+            found += [words.of(bold) for item, bold in starts if bold and item.astext().startswith(bold.astext())]
+    return found
+
+
 def _own(node: nodes.Node) -> Iterator[nodes.Node]:
     """Yield the parts of a node that are within no inner place."""
     if not any(kind_of(inner) for inner in node.findall(nodes.Element)):
@@ -149,7 +159,7 @@ def _own(node: nodes.Node) -> Iterator[nodes.Node]:
 
 
 def shortened(text: str, title: str = "") -> tuple[str, str]:
-    """Part a text: its beginning, at most ``LONGEST`` characters, and the words that neither it nor the title has."""
+    """Part a text: its beginning, at most ``LONGEST`` characters, and the words that neither it nor ``title`` has."""
     if len(text) <= LONGEST:
         return text, ""
     start = text[:LONGEST].rpartition(" ")[0]
@@ -213,11 +223,13 @@ def shows_figure(node: nodes.Node) -> bool:
 
 
 def entries(doctree: nodes.document, words: Words, known: tuple[Term, ...]) -> list[list]:
-    """Make the entries of a page: kind, anchor, title, numbers of its terms, text, other words."""
+    """Make the entries of a page: kind, anchor, title, numbers of its terms, text, follow-ups, other words."""
     made = []
     for kind, node in places(doctree):
         title, text = read(kind, node, words)
-        made.append([kind, anchor(kind, node), title, terms_of(kind, node, title, known), *shortened(text, title)])
+        asks = asked(node, words) if kind == "question" else []
+        start, rest = shortened(text, " ".join([title, *asks]))
+        made.append([kind, anchor(kind, node), title, terms_of(kind, node, title, known), start, asks, rest])
     return made
 
 

@@ -4,16 +4,19 @@
 
 * ``pages``: address, title and chapter of each page,
 * ``terms``: the words of each term of ``terms.yml``,
-* ``columns``: of each place its kind, the number of its page, anchor, title, the numbers of its terms, and text. For a
-  question, an exercise and a reference its terms are those that lead to it, for others those that it is called,
-* ``words``: what the texts leave out, and ``where``: for each of these words the places that have it, each as the
-  distance from the one before.
+* ``columns``: of each place its kind, the number of its page, anchor, title, the numbers of its terms, text, and the
+  follow-ups of a question. For a question, an exercise and a reference its terms are those that lead to it, for others
+  those that it is called. An anchor that follows from the title is written as 1 (``anchor_of``),
+* ``words``: what the texts leave out, in their order, each as what it adds to the one before, behind a capital for the
+  number of letters that it shares with that one, and ``where``: for each of these words the places that have it, each
+  as the distance from the one before, in one sign or two (``sign``).
 
-Columns, and words that are written once, take a sixth less when they are compressed.
+Columns, words that are written once, and these short forms take a quarter less when they are compressed.
 """
 
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -27,7 +30,9 @@ from companion.book.model import Term
 from companion.book.site import source_pages
 
 KINDS = ("page", "section", "term", "question", "exercise", "claim", "formula", "source", "reference")
-COLUMNS = ("kind", "page", "anchor", "title", "terms", "text")
+COLUMNS = ("kind", "page", "anchor", "title", "terms", "text", "asks")
+_FOR_INDEX = {"term": "term-", "formula": "formula-"}  # what anchors of a kind begin with
+SMALL, BASE, FIRST = 60, 92, "#"  # how many distances have one sign; the signs that there are, and the first
 MOST_NAMES = 8  # of the authors of a reference
 
 
@@ -40,8 +45,8 @@ def modules(env: BuildEnvironment, address: Callable[[str], str]) -> Iterator[tu
 
 def in_source(path: str) -> list[list]:
     """Make the entries of a module: what it is; of a class or function the name alone, since all pages load them."""
-    module = ["", source_pages.dotted(path), [], source_pages.summary(path)[0], ""]
-    return [module, *([f"line-{line}", name, [], "", ""] for name, line in source_pages.definitions(path))]
+    module = ["", source_pages.dotted(path), [], source_pages.summary(path)[0], [], ""]
+    return [module, *([f"line-{line}", name, [], "", [], ""] for name, line in source_pages.definitions(path))]
 
 
 def sources(env: BuildEnvironment, order: list[str], known: tuple[Term, ...]) -> list[list]:
@@ -57,7 +62,7 @@ def sources(env: BuildEnvironment, order: list[str], known: tuple[Term, ...]) ->
         title = Text.from_latex(entry.fields["title"]).render(plain).replace("$", "")  # O(n^2), which the search sets
         terms = [number for number, found in in_title if found.search(title)]
         page = order.index(one.bibliography_key.docname)
-        made.append([KINDS.index("reference"), page, one.citation_id, title, terms, told(entry), ""])
+        made.append([KINDS.index("reference"), page, one.citation_id, title, terms, told(entry), [], ""])
     return made
 
 
@@ -78,6 +83,29 @@ def pattern(term: Term) -> re.Pattern:
     return re.compile(rf"\b(?:{'|'.join(long) or '(?!)'})\b", re.IGNORECASE)
 
 
+def anchor_of(kind: str, title: str) -> str:
+    """Return the anchor that Sphinx makes of a title; of a term's, of its first name, with its capitals."""
+    named = title.partition(", ")[0] if kind == "term" else title.lower()
+    plain = unicodedata.normalize("NFKD", named).encode("ascii", "ignore").decode()
+    return _FOR_INDEX.get(kind, "") + re.sub("[^A-Za-z0-9]+", "-", plain).strip("-")
+
+
+def sign(distance: int) -> str:
+    """Write a distance as a sign, or as two where it is not small."""
+    first, second = (distance, None) if distance < SMALL else divmod(distance - SMALL, BASE)
+    return chr(ord(FIRST) + first) if second is None else chr(ord(FIRST) + SMALL + first) + chr(ord(FIRST) + second)
+
+
+def front(words: list[str]) -> str:
+    """Write sorted words without the beginnings that they share with the ones before: ``mask, masks`` as AmaskEs."""
+    made, last = [], ""
+    for word in words:
+        many = next((n for n, (by, to) in enumerate(zip(last[:25], word, strict=False)) if by != to), len(last[:25]))
+        made.append(f"{chr(ord('A') + many)}{word[many:]}")
+        last = word
+    return "".join(made)
+
+
 def script(data: dict, entries: list[list]) -> str:
     """Return the script that defines ``bookSearchData``.
 
@@ -90,7 +118,11 @@ def script(data: dict, entries: list[list]) -> str:
         for word in entry[-1].split():
             places.setdefault(word, []).append(number)
     words = sorted(places)
-    steps = [",".join(str(to - by) for by, to in zip([0, *places[word]], places[word], strict=False)) for word in words]
+    steps = ["".join(sign(to - by) for by, to in zip([0, *places[word]], places[word], strict=False)) for word in words]
     columns = dict(zip(COLUMNS, zip(*entries, strict=True), strict=False))
-    packed = {**data, "columns": columns, "words": " ".join(words), "where": " ".join(steps)}
+    columns["anchor"] = [
+        1 if anchor and anchor == anchor_of(KINDS[kind], title) else anchor
+        for kind, anchor, title in zip(columns["kind"], columns["anchor"], columns["title"], strict=True)
+    ]
+    packed = {**data, "columns": columns, "words": front(words), "where": " ".join(steps)}
     return f"window.bookSearchData = {json.dumps(packed, ensure_ascii=False, separators=(',', ':'))};\n"
