@@ -63,6 +63,7 @@ def test_a_style_sheet_that_cannot_be_read_ends_the_build():
 
 CELLS = '<link rel="stylesheet" href="_static/mystnb.1.css?v=2" />'
 TABS = '<script src="_static/design-tabs.js"></script>'
+DESIGN = '<link rel="stylesheet" href="_static/sphinx-design.min.css?v=2" />'
 
 
 @pytest.mark.parametrize(
@@ -72,8 +73,9 @@ TABS = '<script src="_static/design-tabs.js"></script>'
         ('<td class="f-cell hidden">1</td>', ""),
         ('<div class="docutils cell">1 + 1</div>', CELLS),
         ('<details class="admonition hide"></details>', CELLS),
-        ('<div class="sd-tab-set"></div>', TABS),
+        ('<div class="docutils sd-card">words</div>', DESIGN),
+        ('<div class="sd-tab-set"></div>', TABS + DESIGN),
     ],
 )
-def test_a_page_loads_what_belongs_to_cells_and_tabs_only_where_it_has_some(body, kept):
-    assert lean_styles.needed(f"{CELLS}\n{TABS}\n{body}").replace("\n", "") == kept + body
+def test_a_page_loads_what_belongs_to_cells_tabs_and_cards_only_where_it_has_some(body, kept):
+    assert lean_styles.needed(f"{CELLS}\n{TABS}\n{DESIGN}\n{body}").replace("\n", "") == kept + body
