@@ -3,8 +3,8 @@
 The theme brings all of Bootstrap: 400 kB, of which the book uses a quarter. A rule stays if every class that its
 selector asks for stands in a built page or may be set by a script: any word of a script counts as a name, and one that
 ends in a hyphen as the beginning of names. Rules without classes stay, as do fonts, animations and variables. The
-book's own style sheets are left as they are. The script of tabs and the style sheets of cells, cards and dropdowns go from the
-pages without them, and the libraries' source maps go altogether.
+book's own style sheets are left as they are. The script of tabs and the style sheets of cells, cards and dropdowns go
+from the pages without them, and the libraries' source maps go altogether.
 """
 
 import hashlib
