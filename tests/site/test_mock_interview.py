@@ -441,7 +441,7 @@ def told_length(page):
 def test_the_form_tells_the_length_of_the_very_interview_that_begins(mock, stored, length):
     assert mock.get_attribute("[name=minutes]", "aria-describedby") == "mock-length"
     assert mock.locator("[name=minutes] option").all_inner_texts() == [
-        *("10 minutes", "20 minutes", "30 minutes", "45 minutes", "By number")
+        *("10 minutes", "15 minutes", "20 minutes", "30 minutes", "45 minutes", "By number")
     ]
     assert not mock.locator("[name=number]").is_visible()
     if length == "a number":
