@@ -115,26 +115,31 @@ def table(directive: SphinxDirective, rows: Iterable[Sequence[str]], classes: st
 
 
 def link(directive: SphinxDirective, target: str, *words: nodes.Node, kind: str = "any") -> addnodes.pending_xref:
+    """Make a link to a label where a directive stands: see ``link_on``."""
+    made = link_on(directive.env.docname, target, *words, kind=kind)
+    set_source_info(directive, made)
+    return made
+
+
+def link_on(docname: str, target: str, *words: nodes.Node, kind: str = "any") -> addnodes.pending_xref:
     """Make a link to a label.
 
     Args:
-        directive: that makes it.
+        docname: the page that it is on.
         target: the label.
         words: what it reads; without any, what Sphinx finds there: for a claim its text, for a section its title.
         kind: ``any`` finds claims, sections, figures and equations, ``ref`` no equations, ``LABEL`` each by its words.
     """
-    made = addnodes.pending_xref(
+    return addnodes.pending_xref(
         "",
         nodes.inline("", "", *(words or [nodes.Text(target)])),
         refdomain="std" if kind == "ref" else "",
         reftype=kind,
         reftarget=target,
-        refdoc=directive.env.docname,
+        refdoc=docname,
         refexplicit=bool(words),
         refwarn=True,
     )
-    set_source_info(directive, made)
-    return made
 
 
 def evidence(directive: SphinxDirective, labels: Iterable[str], **words: str) -> nodes.bullet_list:

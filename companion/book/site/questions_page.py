@@ -17,7 +17,7 @@ from sphinx.util.nodes import set_source_info
 from companion.book import pages, toc
 from companion.book.model import LEVELS
 from companion.book.questions import PARTS, check_fields, read_book, split_follow_ups, split_options, split_parts
-from companion.book.site.html import LABEL, element, evidence, heading, label, parse, target
+from companion.book.site.html import LABEL, element, evidence, heading, label, link_on, parse, target
 from companion.book.site.pictures import show
 
 
@@ -104,16 +104,7 @@ def lead_to_questions(app: Sphinx, doctree: nodes.document) -> None:
     links = nodes.bullet_list()
     for item in sorted(asked, key=lambda item: item.level):
         app.env.note_dependency(app.env.doc2path(f"book/{item.page}"))
-        to = addnodes.pending_xref(
-            "",
-            nodes.inline("", item.question.replace("`", "")),
-            refdomain="",
-            reftype=LABEL,
-            reftarget=item.name,
-            refdoc=app.env.docname,
-            refexplicit=True,
-            refwarn=True,
-        )
+        to = link_on(app.env.docname, item.name, nodes.Text(item.question.replace("`", "")), kind=LABEL)
         links += nodes.list_item("", nodes.paragraph("", "", to))
     if asked:
         title = f"Interview questions on this page ({len(asked)})"
