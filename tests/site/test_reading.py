@@ -335,3 +335,11 @@ def test_the_contents_keep_the_mark_on_a_last_section_that_was_chosen(open_page)
     page.wait_for_function(f"() => String(({MARKED})()) === 'Where to go next'")
     page.mouse.wheel(0, 5)
     assert page.evaluate(f"({MARKED})()") == ["Where to go next"]
+
+
+def test_the_contents_mark_no_section_that_is_hidden(open_page):
+    page = open_page("book/interview/quiz")
+    page.wait_for_selector(".quiz-item:visible")
+    page.locator(".page-toc a").last.evaluate("(a) => { a.classList.add('active'); a.ariaCurrent = 'true'; }")
+    page.evaluate("scrollBy({ top: 200, behavior: 'instant' })")
+    page.wait_for_function(f"() => !({MARKED})().length")

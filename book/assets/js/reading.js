@@ -116,7 +116,11 @@
       another section's. Here that of the line is marked at which a reader looks. */
   function contents() {
     const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll(".page-toc a[href^='#']")]);
-    const place = (link) => document.getElementById(decodeURIComponent(link.hash.slice(1)))?.getBoundingClientRect();
+    /** Where the section of a link stands; the quiz hides those whose items come one at a time. */
+    const place = (link) => {
+      const section = document.getElementById(decodeURIComponent(link.hash.slice(1)));
+      return section?.checkVisibility() ? section.getBoundingClientRect() : undefined;
+    };
     function correct() {
       const line = innerHeight * 0.3; // as the theme has it
       const active = links.find((link) => link.matches(".active"));
