@@ -340,6 +340,7 @@ def test_items_come_one_at_a_time_in_the_order_of_the_book_unless_another_way_is
     assert mixed != order[:12]
     page.reload()
     assert page.input_value("#quiz-view") == "shuffled", "what was chosen is remembered"
+    assert page.locator(".quiz-where").inner_text().startswith("1 of"), "all others come behind the item that was left"
     assert first(12) != order[:12]
     page.goto(f"{page.url.partition('#')[0]}#{order[5]}")
     assert page.locator(f"#{order[5]}").is_visible(), "a link to an item shows it"

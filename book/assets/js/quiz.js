@@ -82,14 +82,15 @@
     for (const item of items) item.element.hidden = false;
     paper.replaceChildren();
   }
-  /** Draw the items that the menus ask for, from the item of an id on if it is among them. */
+  /** Draw the items that the menus ask for, from the item of an id on if it is among them; shuffled ones begin with it. */
   function practise(id = "") {
     const fits = (item) =>
       (!topic.value || item.topic === topic.value) &&
       (!level.value || item.level === Number(level.value)) &&
       (!which.value || !practice.items().get(item.id)?.right);
     shown = items.filter(fits);
-    if (view.value === "shuffled") shown = util.shuffled(shown);
+    const isLast = (item) => Number(item.id === id);
+    if (view.value === "shuffled") shown = util.shuffled(shown).sort((one, other) => isLast(other) - isLast(one));
     at = Math.max(
       0,
       shown.findIndex((item) => item.id === id),
