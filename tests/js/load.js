@@ -6,7 +6,7 @@ const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), "
 const VOCABULARY = "_build/js/vocabulary.js"; // written by scripts/check_js.py, as the build of the site writes it
 export const SHARED = ["util", "dom", "store", "practice"];
 
-/** A localStorage that holds its items in a Map. */
+/** A Storage that holds its items in a Map. */
 export function fakeStorage(items = new Map()) {
   return {
     items,
@@ -17,11 +17,12 @@ export function fakeStorage(items = new Map()) {
 }
 
 /** Run scripts one after the other, and give the constants that they define. */
-export function load(names, { localStorage = fakeStorage() } = {}) {
+export function load(names, { localStorage = fakeStorage(), sessionStorage = fakeStorage() } = {}) {
   const paths = [VOCABULARY, ...names.map((name) => `book/assets/js/${name}.js`)];
   const source = paths.map(read).join("\n");
   const defined = [...source.matchAll(/^const (\w+) = /gm)].map(([, name]) => name);
-  return compileFunction(`${source}\nreturn { ${defined.join(", ")} };`, ["localStorage"])(localStorage);
+  const run = compileFunction(`${source}\nreturn { ${defined.join(", ")} };`, ["localStorage", "sessionStorage"]);
+  return run(localStorage, sessionStorage);
 }
 
 /** Run the helpers that stand in front of every explorer, and give some of them. */

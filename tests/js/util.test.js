@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { load } from "./load.js";
+import { fakeStorage, load } from "./load.js";
 
 const { util } = load(["util"]);
 
@@ -9,6 +9,23 @@ test("a dated entry has its date in UTC, to the second at least", () => {
   for (const at of ["2026-01-01", "2026-01-01T00:00:00", "x", 3, undefined])
     assert.ok(!util.isDated({ at }), String(at));
   for (const value of [null, "2026-01-01T00:00:00Z", [], 3]) assert.ok(!util.isDated(value));
+});
+
+test("a tab remembers an object, and what is not one counts as none", () => {
+  const sessionStorage = fakeStorage();
+  const fresh = () => load(["util"], { sessionStorage }).util.inTab("place");
+  assert.deepEqual(fresh().read(), {});
+  fresh().write({ id: "item-3" });
+  assert.deepEqual(fresh().read(), { id: "item-3" });
+  for (const other of ["null", "3", '"words"', "[1]", "{", "words"]) {
+    sessionStorage.setItem("place", other);
+    assert.deepEqual(fresh().read(), {}, other);
+  }
+  sessionStorage.getItem = sessionStorage.setItem = () => {
+    throw new Error("refused");
+  };
+  fresh().write({ id: "item-4" });
+  assert.deepEqual(fresh().read(), {});
 });
 
 test("values that a file may bring are told apart", () => {

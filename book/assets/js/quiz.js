@@ -56,23 +56,15 @@
   let at = 0;
 
   // The tab knows which item was shown last, and of which choice.
-  const PLACE = "quiz-place";
+  const tab = util.inTab("quiz-place");
   const menusOfPlace = { topic, level, which };
-  const place = (() => {
-    try {
-      return JSON.parse(sessionStorage.getItem(PLACE)) ?? {};
-    } catch {
-      return {}; // refused, or not ours
-    }
-  })();
+  const place = tab.read();
   for (const [name, menu] of Object.entries(menusOfPlace))
     if ([...menu.options].some(({ value }) => value === place[name])) menu.value = place[name];
   function keepPlace() {
     for (const [name, menu] of Object.entries(menusOfPlace)) place[name] = menu.value;
     place.id = shown[at].id;
-    try {
-      sessionStorage.setItem(PLACE, JSON.stringify(place));
-    } catch {} // then the place lasts as long as the page
+    tab.write(place);
   }
 
   /** Put the items back into their sections, all visible. */

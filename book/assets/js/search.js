@@ -29,22 +29,8 @@ const bookSearch = (() => {
   };
   const STARTS = ["what is a token", "softmax", "why divide by sqrt", "RoPE", "KV cache", "exercise mask"];
 
-  /** What was asked last in this tab: who comes back from a result asks on. Storage may be refused. */
-  const asked = {
-    get() {
-      try {
-        return sessionStorage.getItem("book-search") ?? "";
-      } catch {
-        return "";
-      }
-    },
-    /** @param {string} words */
-    set(words) {
-      try {
-        sessionStorage.setItem("book-search", words);
-      } catch {}
-    },
-  };
+  /** What was asked last in this tab: who comes back from a result asks on. */
+  const asked = util.inTab("book-search");
 
   /** @param {string} tag @param {Record<string, any>} [attributes] @param {...(Node | string)} children */
   function make(tag, attributes = {}, ...children) {
@@ -306,11 +292,11 @@ const bookSearch = (() => {
       const { input, parts, restart } = build({
         id: "find",
         follow: (event) => {
-          asked.set(input.value);
+          asked.write({ words: input.value });
           return event.ctrlKey || event.metaKey || event.shiftKey || close();
         },
       });
-      input.value = asked.get();
+      input.value = asked.read().words ?? "";
       dialog = /** @type {HTMLDialogElement} */ (
         make(
           "dialog",

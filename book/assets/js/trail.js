@@ -5,28 +5,15 @@
   "use strict";
 
   const { h } = dom;
-  const KEY = "transformers-tested-trail";
+  const tab = util.inTab("transformers-tested-trail");
 
   /** @returns {{plan?: {href: string, back: string, words: string}[], sheet?: {href: string, back: string}[]}} */
-  function load() {
-    try {
-      return JSON.parse(sessionStorage.getItem(KEY)) ?? {};
-    } catch {
-      return {}; // none, or the browser refuses storage
-    }
-  }
-  function keep(part) {
-    try {
-      sessionStorage.setItem(KEY, JSON.stringify({ ...load(), ...part }));
-    } catch {
-      // then there is no way back
-    }
-  }
+  const load = () => tab.read();
   /** Keep where the links of an element lead, when one of them is followed. */
   function lead(element, part) {
     for (const event of ["click", "auxclick"])
       element.addEventListener(event, ({ target }) => {
-        if (target instanceof Element && target.closest("a[href]")) keep(part());
+        if (target instanceof Element && target.closest("a[href]")) tab.write({ ...load(), ...part() });
       });
   }
   const links = (element) => [.../** @type {NodeListOf<HTMLAnchorElement>} */ (element.querySelectorAll("a[href]"))];

@@ -1,4 +1,5 @@
-/* What the scripts of the book share and what needs no page: checks of values, words for numbers, chance. */
+/* What the scripts of the book share and what needs no page: checks of values, what a tab remembers, words for numbers,
+   chance. */
 const util = (() => {
   "use strict";
 
@@ -19,6 +20,24 @@ const util = (() => {
   const entries = (value, fits) =>
     new Map(Object.entries(isObject(value) ? value : {}).filter(([, entry]) => isObject(entry) && fits(entry)));
   const now = () => new Date().toISOString();
+
+  /** An object that this tab alone remembers, on whatever page of the book it is; where storage is refused, {}. */
+  const inTab = (key) =>
+    Object.freeze({
+      read() {
+        try {
+          const kept = JSON.parse(sessionStorage.getItem(key));
+          return isObject(kept) ? kept : {};
+        } catch {
+          return {};
+        }
+      },
+      write(object) {
+        try {
+          sessionStorage.setItem(key, JSON.stringify(object));
+        } catch {} // then it is not remembered
+      },
+    });
 
   // ---- Words
 
@@ -140,6 +159,7 @@ const util = (() => {
     areNames,
     entries,
     now,
+    inTab,
     plural,
     clockTime,
     duration,
