@@ -37,7 +37,7 @@ def _forms(n: int) -> list[tuple[float, str]]:
             root,
             f"{TOO_LARGE} the square root of {{0}}: a division by that root is missing, or a product with it too much.",
         ),
-        (1.0 / root, f"{TOO_SMALL} the square root of {{0}}: it was divided by that root, or not multiplied with it."),
+        (1.0 / root, f"{TOO_SMALL} the square root of {{0}}: it was divided by that root, or not multiplied by it."),
         *((value, N_OR_LESS) for value in (less, 1.0 / less, less**0.5, less**-0.5)),
     ]
 

@@ -65,7 +65,7 @@ def by_rows(pair: Pair) -> Iterator[str]:
         if pair.like(got, want * factor) and bool((factor * (factor - 1.0)).abs().gt(1e-6).all()):
             yield (
                 f"Along {axis_name(axis)} your entries are the expected ones times a number that each row has of "
-                "its own: what they are divided by or multiplied with is another (a sum, a norm, a deviation, a scale)."
+                "its own: what they are divided or multiplied by is another (a sum, a norm, a deviation, a scale)."
             )
         if pair.like(gap, gap.mean(axis, keepdim=True).expand(gap.shape)):
             yield (

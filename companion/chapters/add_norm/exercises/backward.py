@@ -184,7 +184,7 @@ LAYER_NORM_BACKWARD = Exercise(
                 Edit("d_y * gain", "d_y"),
                 Edit("(d_normal - mean - along) / spread", "(d_normal - mean - along) / spread * gain"),
             ),
-            "You multiplied with the gain at the end. Going back it comes first: the two means are of the gradient "
+            "You multiplied by the gain at the end. Going back it comes first: the two means are of the gradient "
             "times the gain.",
         ),
         Mistake(

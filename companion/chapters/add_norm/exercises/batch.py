@@ -70,7 +70,7 @@ MASKED_BATCH_NORM = Exercise(
     minutes=20,
     reference=_masked_batch_norm,
     cases=_batch_cases,
-    tested="batches without padding and with it before, behind and in place of a sentence, one position, small and "
+    tested="batches without padding and with it before, after and in place of a sentence, one position, small and "
     "large eps, a huge pad, means far from 0, both dtypes",
     hints=(
         "Each feature has one mean for the whole batch. Which positions may contribute to it, and by how many do you "
@@ -103,7 +103,7 @@ MASKED_BATCH_NORM = Exercise(
         Mistake(
             "each-sentence-alone",
             Edit("over = (0, 1)", "over = 1"),
-            "You took a mean for each sentence. BatchNorm has one mean a feature, over all sentences.",
+            "You took a mean for each sentence. BatchNorm has one mean per feature, over all sentences.",
         ),
         Mistake(
             "over-features",

@@ -284,7 +284,7 @@ NORM_ORDER = Exercise(
         Mistake(
             "final-norm",
             Edit("return x", "return _norm(x) if pre else x"),
-            "You normalised the end of a pre-norm layer. That norm stands once behind the whole stack.",
+            "You normalised the end of a pre-norm layer. That norm stands once after the whole stack.",
         ),
         Mistake(
             "norm-after-the-sub-layer",

@@ -112,7 +112,7 @@ LAYER_NORM = Exercise(
         Mistake(
             "bias-times-gain",
             Edit("* gain + bias", "* (gain + bias)"),
-            "You added gain and bias and multiplied with the sum. First multiply with the gain, then add the bias.",
+            "You added gain and bias and multiplied by the sum. First multiply by the gain, then add the bias.",
         ),
         Mistake(
             "mean-square",
@@ -205,7 +205,7 @@ RMS_NORM = Exercise(
         Mistake(
             "one-plus-gain",
             Edit("* gain", "* (1 + gain)"),
-            "You multiplied with 1 + gain, as some models store it. Here the gain is the whole factor.",
+            "You multiplied by 1 + gain, as some models store it. Here the gain is the whole factor.",
         ),
         Mistake(
             "no-root",

@@ -78,7 +78,7 @@ GREEDY_DECODE = Exercise(
         Mistake(
             "goes-on",
             Edit("        if token == end:\n            break\n", ""),
-            "You go on behind the end symbol.",
+            "You go on after the end symbol.",
         ),
         Mistake(
             "stops-at-a-repeat",

@@ -122,7 +122,7 @@ POOL_MEAN = Exercise(
     tested="no padding, one word, as many sentences as positions, zeros at a real position, a huge number "
     "in the padding, float32 and float64",
     hints=(
-        "A mean is a sum and a count. Which positions belong into the sum of each sentence, and what is the count "
+        "A mean is a sum and a count. Which positions belong in the sum of each sentence, and what is the count "
         "of each?",
         "Compare `torch.arange(t)` with the lengths to get True and False for each sentence and position. The lengths "
         "need an axis more for that.",
@@ -160,7 +160,7 @@ POOL_MEAN = Exercise(
         Mistake(
             "one-pad-too-many",
             Edit("< lengths", "<= lengths"),
-            "You count the first position behind the sentence. Positions begin at 0: those below the length are real.",
+            "You count the first position after the sentence. Positions begin at 0: those below the length are real.",
         ),
         Mistake(
             "one-too-few",

@@ -99,7 +99,7 @@ SCALED_SCORES = Exercise(
             Edit("key.transpose(-2, -1)", "key.T"),
             "You swapped the wrong axes of the key. `.T` reverses all of them, `.t()` takes two at most, and "
             "`transpose(0, 1)` reaches for the batch: each is right only while there are no leading axes. Print the "
-            "shape of what you multiply with.",
+            "shape of what you multiply by.",
             also=(
                 Edit("transpose(-2, -1)", "t()"),
                 Edit("transpose(-2, -1)", "transpose(0, 1)"),

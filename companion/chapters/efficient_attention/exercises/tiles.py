@@ -155,7 +155,7 @@ TILED_ATTENTION = Exercise(
         Mistake(
             "rest-dropped",
             Edit("range(0, len(key), block)", "range(0, len(key) - len(key) % block, block)"),
-            "Keys behind the last whole block are left out. The last block may be shorter.",
+            "Keys after the last whole block are left out. The last block may be shorter.",
         ),
         Mistake(
             "no-scale",

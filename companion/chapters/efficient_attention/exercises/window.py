@@ -37,7 +37,7 @@ def _all_pairs(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
 
 
 def _slices(query: Tensor, key: Tensor, value: Tensor, back: int, ahead: int) -> Tensor:
-    """Take keys from `back` positions before the query on, to `ahead` positions behind it, the last left out."""
+    """Take keys from `back` positions before the query on, to `ahead` positions after it, the last left out."""
     rows = []
     for i, q in enumerate(query):
         near = slice(max(0, i - back), i + ahead)
@@ -64,7 +64,7 @@ def _window_cases() -> list[Case]:
         Case((*single_head(draw, 512, 4, 4, F32), 4), "a long text"),
         Case(
             (torch.full((3, 1), 1e10), 1e8 * keys, draw.normal(3, 2, dtype=F32), 3),
-            "low scores, a large one behind them",
+            "low scores, a large one after them",
         ),
     ]
 

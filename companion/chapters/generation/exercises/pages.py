@@ -54,7 +54,7 @@ GATHER_PAGES = Exercise(
         Mistake(
             "empty-positions",
             Edit("[:length]", ""),
-            "You returned whole pages. The positions of the last page behind the length are empty.",
+            "You returned whole pages. The positions of the last page beyond the length are empty.",
         ),
         Mistake(
             "full-pages-only",

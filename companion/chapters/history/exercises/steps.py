@@ -138,7 +138,7 @@ REVERSE_PADDED = Exercise(
         Mistake(
             "to-the-end",
             Edit("result[row, :n] = x[row, :n].flip(0)", "result[row] = torch.cat([x[row, n:], x[row, :n].flip(0)])"),
-            "You put the padding in front. It stays behind the real tokens.",
+            "You put the padding in front. It stays after the real tokens.",
         ),
         Mistake("features", Edit("flip(0)", "flip(0, 1)"), "You also turned the features of each token round."),
         Mistake(
@@ -152,7 +152,7 @@ REVERSE_PADDED = Exercise(
                 "result[row, :n] = x[row, :n].flip(0)",
                 "result[row] = x[row, (n - 1 - torch.arange(x.shape[1])).clamp(min=0)]",
             ),
-            "Where the padding stands you wrote the first token again: an index below 0 was cut off at 0. Behind the "
+            "Where the padding stands you wrote the first token again: an index below 0 was cut off at 0. After the "
             "real tokens each position keeps its own.",
         ),
         Mistake(

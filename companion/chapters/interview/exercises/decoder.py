@@ -176,7 +176,7 @@ CACHED_DECODER = Exercise(
                 Edit("stack(keys[i])", "stack(keys[i][first:])"),
                 Edit("stack(values[i])", "stack(values[i][first:])"),
             ),
-            "While writing, your model sees the new tokens only. The keys of the prompt belong into the cache as well.",
+            "While writing, your model sees the new tokens only. The keys of the prompt belong in the cache as well.",
         ),
         Mistake(
             "no-scale",
@@ -197,7 +197,7 @@ CACHED_DECODER = Exercise(
         Mistake(
             "positions-begin-again",
             Edit("positions[place]", "positions[place - len(prompt) * (place >= len(prompt))]"),
-            "Your new tokens are counted from 0 again. They go on behind the prompt.",
+            "Your new tokens are counted from 0 again. They go on after the prompt.",
         ),
         Mistake(
             "no-position-while-writing",

@@ -101,7 +101,7 @@ SPECULATIVE_STEP = Exercise(
         Mistake(
             "counted-after-refusal",
             Edit("accepted.long().cumprod(dim=0).sum()", "accepted.sum()"),
-            "You counted tokens behind a refused one. They were written after a token that is not kept.",
+            "You counted tokens after a refused one. They were written after a token that is not kept.",
         ),
         Mistake(
             "not-clamped",
@@ -147,7 +147,7 @@ SPECULATIVE_STEP = Exercise(
             "row-before",
             Edit("return n, target[n]", "return n, target[n - 1]"),
             "With every token accepted you take the row of the last one. The target has one row more, for the place "
-            "behind it.",
+            "after it.",
         ),
         Mistake(
             "absolute-difference",

@@ -126,7 +126,7 @@ GROUPED_QUERY = Exercise(
         Mistake(
             "one-later-seen",
             Edit("triu(1)", "triu(2)"),
-            "A position sees the one behind it. The mask begins right above the diagonal.",
+            "A position sees the one after it. The mask begins right above the diagonal.",
         ),
         Mistake(
             "mask-after-softmax",

@@ -115,7 +115,7 @@ DEBUG_CACHE = Exercise(
         Mistake(
             "values-in-front",
             ORDER,
-            "One fault is left: keys are added behind and values in front, so a weight meets another token's value.",
+            "One fault is left: keys are added at the end and values in front, so weights meet other values.",
         ),
         Mistake(
             "only-own-key",
@@ -140,7 +140,7 @@ DEBUG_CACHE = Exercise(
         Mistake(
             "sees-the-future",
             _all_seen,
-            "Every token sees the whole text. When it is written, the tokens behind it do not exist yet.",
+            "Every token sees the whole text. When it is written, the tokens after it do not exist yet.",
         ),
     ),
 )

@@ -194,7 +194,7 @@ DEBUG_HEADS = Exercise(
     tested="one head and several, as many sentences as heads, padding in some and all sentences, scores far below 0, "
     "a huge pad, both dtypes",
     hints=(
-        "There are four faults. Change one token of `x` and look which rows of the query of a head change. It should "
+        "There are four faults. Change one token of `x` and see which rows of the query of a head change. It should "
         "be one row, in each head. That finds the first fault, and its twin at the end of the function.",
         "Then look at the scores of a padded sentence: print which entries hold the stand-in. A hidden key is a "
         "column, the same for every query.",

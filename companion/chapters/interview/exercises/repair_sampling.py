@@ -113,7 +113,7 @@ DEBUG_TOP_P = Exercise(
         Mistake(
             "not-divided",
             Edit("sums / sums[:, -1:]", "sums"),
-            "The kept probabilities no longer sum to 1, so a large u falls behind them.",
+            "The kept probabilities no longer sum to 1, so a large u falls beyond them.",
         ),
         Mistake(
             "most-probable",

@@ -75,7 +75,7 @@ DEBUG_LABEL_SHIFT = Exercise(
         "There are two faults. Which token has the model read when it gives the scores at place i, and which one "
         "should it be asked for? Try a model whose scores point at the token it reads.",
         "Two slices mend the first fault: the scores lack their last place, the targets their first. Then repeat one "
-        "row with more padding behind it; the loss must stay.",
+        "row with more padding after it; the loss must stay.",
         "A mean over all places divides by the padding too. Divide the sum by the number of places whose target is "
         "real.",
     ),

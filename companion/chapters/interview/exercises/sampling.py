@@ -69,7 +69,7 @@ TEMPERATURE_TOP_K = Exercise(
         "Tokens outside the top k get probability exactly 0 and the others sum to 1. Which score does a softmax turn "
         "into exactly 0?",
         "A stable descending sort gives the order with the smaller token first among equals. `scatter` writes into the "
-        "places of all tokens behind the first k.",
+        "places of all tokens after the first k.",
     ),
     mistakes=(
         Mistake(

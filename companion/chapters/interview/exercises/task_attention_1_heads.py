@@ -134,9 +134,9 @@ HEADS = Exercise(
     returns=("output", "gradient for query", "gradient for key", "gradient for value"),
     tested="outputs and gradients; keys of another number, masks, a query with no key, scores far below 0, both dtypes",
     hints=(
-        "Write the shape behind each line: split, scores, weights, heads, output. Only the last two axes take part in "
+        "Write the shape after each line: split, scores, weights, heads, output. Only the last two axes take part in "
         "the products; the batch and the heads come along.",
-        "A head is a run of neighbouring features. Splitting makes a new axis behind the positions and swaps it to the "
+        "A head is a run of neighbouring features. Splitting makes a new axis after the positions and swaps it to the "
         "front of them; merging goes the same way back. The scale is the root of the width of one head.",
         "A softmax over nothing but minus infinity is NaN. Where minus infinity was added, replacing the NaN mends the "
         "output and not the gradient. Fill with a finite number instead, and make the hidden weights zero afterwards.",
@@ -168,7 +168,7 @@ HEADS = Exercise(
                 of=_split,
             ),
             "You split with a new shape alone, so each head holds whole positions instead of a part of each. Make the "
-            "axis of the heads behind the positions, then swap the two.",
+            "axis of the heads after the positions, then swap the two.",
         ),
         Mistake(
             "merge-by-view",
@@ -220,7 +220,7 @@ HEADS = Exercise(
         Mistake(
             "mask-after-softmax",
             _masked_after_softmax,
-            "You hide keys behind the softmax, so the weights that are left do not sum to 1. Hide the scores first.",
+            "You hide keys after the softmax, so the weights that are left do not sum to 1. Hide the scores first.",
         ),
         Mistake(
             "blind-query-averages",
@@ -241,7 +241,7 @@ HEADS = Exercise(
         Mistake(
             "nan-in-the-gradient",
             _nan_in_weights,
-            "The output is right, and the gradient is NaN: the zeros were put in place of NaN behind the softmax, and "
+            "The output is right, and the gradient is NaN: the zeros were put in place of NaN after the softmax, and "
             "its backward pass still meets them. Keep the softmax itself finite.",
             also=(_nan_in_output,),
         ),

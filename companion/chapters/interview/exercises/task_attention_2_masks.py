@@ -128,7 +128,7 @@ MASKS = Exercise(
         Mistake(
             "one-later-seen",
             Edit(".tril()", ".tril(1)"),
-            "A position sees the one behind it. The mask ends at the diagonal.",
+            "A position sees the one after it. The mask ends at the diagonal.",
         ),
     ),
 )

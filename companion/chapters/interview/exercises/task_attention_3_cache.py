@@ -200,7 +200,7 @@ CACHE = Exercise(
         Mistake(
             "one-later-seen",
             Edit(".tril(t - t_new)", ".tril(t - t_new + 1)"),
-            "A position of a chunk sees the one behind it: the diagonal begins at the number of cached positions.",
+            "A position of a chunk sees the one after it: the diagonal begins at the number of cached positions.",
         ),
         Mistake(
             "not-itself",

@@ -118,7 +118,7 @@ GROUPS = Exercise(
     hints=(
         "Only keys and values have fewer heads. Ask when each query head must have keys of its own, and keep "
         "everything before that moment narrow.",
-        "What is cached is what the projections give, with the few heads. The copies are made behind the cache, for "
+        "What is cached is what the projections give, with the few heads. The copies are made after the cache, for "
         "this call alone, and thrown away.",
         "Neighbouring query heads share: the heads 0, 1 become 0, 0, 1, 1. Split keys and values by their own number "
         "of heads, repeat along that axis, and merge again for stage 1.",
@@ -154,7 +154,7 @@ GROUPS = Exercise(
                 Edit("(_shared(y, n_heads, n_kv_heads) for y in (key, value))", "key, value"),
             ),
             "Your cache holds one copy for each query head, so nothing is saved. Cache the narrow keys and values, and "
-            "repeat them behind the cache.",
+            "repeat them after the cache.",
         ),
         Mistake(
             "copies-cached-again",

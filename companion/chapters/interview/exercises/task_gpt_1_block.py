@@ -118,7 +118,7 @@ BLOCK = Exercise(
         "mark where a norm stands on it: nowhere.",
         "The first branch: norm, one product, three equal parts, heads, causal attention, merge, product. The second: "
         "norm, product, GELU, product. It reads what the first has left.",
-        "`chunk` cuts the product into queries, keys and values. Each is split into heads with an axis behind the "
+        "`chunk` cuts the product into queries, keys and values. Each is split into heads with an axis after the "
         "positions that is swapped to the front; `F.scaled_dot_product_attention` has a flag for the causal mask.",
     ),
     mistakes=(
@@ -160,7 +160,7 @@ BLOCK = Exercise(
                     "return _norm(x + F.gelu(x @ w_up) @ w_down, gain_2)",
                 ),
             ),
-            "Your norms stand behind the sums. A pre-norm block normalises what a branch reads, and leaves the sum "
+            "Your norms stand after the sums. A pre-norm block normalises what a branch reads, and leaves the sum "
             "alone.",
         ),
         Mistake(
@@ -237,7 +237,7 @@ BLOCK = Exercise(
             "split-by-view",
             Edit("y.unflatten(-1, (n_heads, -1)).transpose(1, 2)", "y.reshape(len(y), n_heads, y.shape[1], -1)"),
             "You split into heads with a new shape alone, so each head holds whole positions instead of a part of "
-            "each. Make the axis of the heads behind the positions, then swap the two.",
+            "each. Make the axis of the heads after the positions, then swap the two.",
         ),
         Mistake(
             "merge-by-view",

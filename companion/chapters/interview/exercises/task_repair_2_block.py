@@ -80,7 +80,7 @@ BLOCK = Exercise(
         "Without both sublayers a pre-norm block hands on its input as it came. Which vector is it that runs through "
         "the residual connection here?",
         "The norm belongs to what a sublayer reads, and not to the stream beside it. And which vector has the second "
-        "sublayer to read: the one before attention or the one behind it?",
+        "sublayer to read: the one before attention or the one after it?",
     ),
     mistakes=(
         Mistake(
@@ -111,7 +111,7 @@ BLOCK = Exercise(
                 Edit("return y + ", "return norm(y + "),
                 Edit("@ w_down", "@ w_down) * gains[1]"),
             ),
-            "You normalise behind the sums, as in the post-norm of 2017. The statement asks for pre-norm.",
+            "You normalise after the sums, as in the post-norm of 2017. The statement asks for pre-norm.",
         ),
         Mistake(
             "norm-by-hand",

@@ -102,7 +102,7 @@ MODEL = Exercise(
         "There are two faults, and neither shows in a model of one layer that reads a text of the full length. Vary "
         "one of the two at a time.",
         "Exchange the weights of the first layer of two: do the outputs change? Then give the model one token alone, "
-        "and the same token with others behind it.",
+        "and the same token with others after it.",
         "What each layer reads is what the layer before it gave. And the first token has the first position, however "
         "many follow.",
     ),

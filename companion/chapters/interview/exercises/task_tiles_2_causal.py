@@ -72,7 +72,7 @@ def _causal_cases() -> list[Case]:
         Case((*_three(draw, 5, 4, 3, F32), 8, 8), "one tile"),
         Case((*_three(draw, 8, 3, 2, F64), 8, 1), "all queries at once, key by key"),
         Case((*_three(draw, 8, 4, 3, F64, 60.0), 3, 3), "scores in the thousands"),
-        Case((*_three(draw, 5, 3, 2, F64), 4, 1), "a last tile of queries with room for keys behind the end"),
+        Case((*_three(draw, 5, 3, 2, F64), 4, 1), "a last tile of queries with room for keys after the end"),
         Case(falling, "scores far below 0"),
         Case((falling[0], -1e20 * torch.arange(1.0, 10.0, dtype=F64)[:, None], *falling[2:]), "scores of -1e20"),
         Case((*_three(draw, 16, 1, 1, F64), 2, 2), "small tiles: memory is counted"),
@@ -117,7 +117,7 @@ CAUSAL = Exercise(
     tested="tiles of all proportions, last tiles that are smaller, scores far apart, memory and work, both dtypes",
     hints=(
         "Two loops: tiles of queries outside, tiles of keys inside. Which keys does the last query of a tile see? No "
-        "tile behind them is needed.",
+        "tile after them is needed.",
         "Within a tile compare positions in the whole text: the key's, `first` plus its column, with the query's, "
         "`start` plus its row. A row may have no key in a tile; the fold of stage 1 knows that.",
         "After the last tile of a row of tiles: the output is the sum of values by the sum of powers, and the "
@@ -159,7 +159,7 @@ CAUSAL = Exercise(
         Mistake(
             "past-the-end",
             Edit("range(0, stop, cols)", "range(0, start + rows, cols)"),
-            "Your last tile of queries is smaller, and its loop over keys goes on behind the end of the text. Stop at "
+            "Your last tile of queries is smaller, and its loop over keys goes on after the end of the text. Stop at "
             "the last query that there is.",
         ),
         Mistake(
@@ -181,7 +181,7 @@ CAUSAL = Exercise(
         Mistake(
             "rest-dropped",
             Edit("range(0, len(query), rows)", "range(0, len(query) - len(query) % min(rows, len(query)), rows)"),
-            "Queries behind the last whole tile are left out. The last tile may be smaller.",
+            "Queries after the last whole tile are left out. The last tile may be smaller.",
         ),
         Mistake(
             "not-divided",
@@ -202,7 +202,7 @@ CAUSAL = Exercise(
         Mistake(
             "one-later-seen",
             Edit("torch.arange(start, stop)[:, None]", "torch.arange(start, stop)[:, None] + 1"),
-            "A position sees the one behind it. Keys that are later than the query are hidden.",
+            "A position sees the one after it. Keys that are later than the query are hidden.",
         ),
         Mistake(
             "scaled-by-the-values",

@@ -67,7 +67,7 @@ SPLIT_HEADS = Exercise(
         Mistake(
             "heads-not-in-front",
             lambda x, n_heads: x.unflatten(-1, (n_heads, -1)),
-            "The cut is right, but the heads still stand behind the positions. A matrix product over positions needs "
+            "The cut is right, but the heads still stand after the positions. A matrix product over positions needs "
             "the heads in front of them.",
         ),
         Mistake(
@@ -124,7 +124,7 @@ MERGE_HEADS = Exercise(
         "two of them can become one?",
         "The heads of one position are to stand side by side. In (batch, n_heads, t, d) the axis of the heads and the "
         "axis of the width are not neighbours yet.",
-        "Bring the heads behind the positions, then let the last two axes become one. Where `view` complains about "
+        "Bring the heads after the positions, then let the last two axes become one. Where `view` complains about "
         "memory that is not contiguous, `reshape` or `flatten` works.",
     ),
     mistakes=(
@@ -132,7 +132,7 @@ MERGE_HEADS = Exercise(
             "no-transpose",
             lambda heads: heads.reshape(heads.shape[0], heads.shape[2], -1),
             "You gave the numbers a new shape without moving them, so a position gets several positions of one head. "
-            "Bring the heads behind the positions first.",
+            "Bring the heads after the positions first.",
         ),
         Mistake(
             "interleaved",

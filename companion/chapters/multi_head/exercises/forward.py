@@ -119,7 +119,7 @@ MULTI_HEAD = Exercise(
         Mistake(
             "joined-by-view",
             Edit("output.transpose(1, 2).flatten(2)", "output.reshape(*x.shape[:2], -1)"),
-            "The heads are joined without bringing them behind the positions first, so positions and heads are mixed "
+            "The heads are joined without bringing them after the positions first, so positions and heads are mixed "
             "up.",
         ),
         Mistake(

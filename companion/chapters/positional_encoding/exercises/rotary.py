@@ -72,7 +72,7 @@ ROTATE_PAIRS = Exercise(
                 Edit("torch.stack(", "torch.cat("),
                 Edit(".flatten(-2)", ""),
             ),
-            "You paired features half the width apart, as Llama does. Here neighbours are a pair.",
+            "You paired features half the width apart, as `transformers` does. Here neighbours are a pair.",
         ),
         Mistake(
             "not-side-by-side",

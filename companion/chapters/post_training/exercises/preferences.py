@@ -81,7 +81,7 @@ MASKED_DPO_LOSS = Exercise(
         Mistake(
             "mask-not-shifted",
             Edit("said[..., 1:]", "said[..., :-1]"),
-            "You shift the tokens and not the mask, so that it counts the token behind each one that it should.",
+            "You shift the tokens and not the mask, so that it counts the token after each one that it should.",
         ),
         Mistake(
             "prompt-counts",

@@ -74,7 +74,7 @@ ONE_F_ONE_B = Exercise(
         Mistake(
             "wrong-end",
             Edit("stages - 1 - stage", "stage"),
-            "You count the stages before this one. How far a stage runs ahead depends on those behind it.",
+            "You count the stages before this one. How far a stage runs ahead depends on those after it.",
         ),
         Mistake(
             "same-everywhere",
