@@ -25,7 +25,7 @@ help:
 	@echo 'make check               style, pairs of source and notebook, tests of what changed, in 90 s  [BASE=commit]'
 	@echo 'make test                run every check  [TORCH_INDEX=address] [BROWSER=none] [NEWEST=1]'
 	@echo 'make new                 write the files of something new  WHAT=chapter|page|explorer|exercise|question NAME=attention/row-sums'
-	@echo 'make notebooks           execute the sources into notebooks  [NAME=attention]'
+	@echo 'make notebooks           execute the sources into notebooks  [NAME=attention] [TEXT=1 where only text has changed]'
 	@echo 'make pages               print the pages of the chapters: words, cells, minutes, and what breaks their rules  [NAME=attention]'
 	@echo 'make cards               write the flash cards, an Anki deck and a table, into _build/cards'
 	@echo 'make serve               serve the site on this computer  [PORT=8000]'
@@ -52,7 +52,7 @@ test:
 	@$(environment) run -m scripts.run_tests
 
 notebooks:
-	@$(environment) run -m companion.book.notebooks $(NAME)
+	@$(environment) run -m companion.book.notebooks $(if $(TEXT),--text) $(NAME)
 	@$(environment) run -m companion.practice.listing
 
 pages:

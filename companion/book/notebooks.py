@@ -1,10 +1,11 @@
 """Execute the sources of the notebooks, and write the ``.ipynb`` beside each, byte for byte the same on every run.
 
-    python -m companion.book.notebooks [--check] [NAME ...]
+    python -m companion.book.notebooks [--check | --text] [NAME ...]
 
 A source is a MyST Markdown file in ``book/`` whose front matter has a ``jupytext`` entry. A name is that of a page,
 ``attention/index``, or of a chapter, ``attention``; without names all sources are executed. ``--check`` writes nothing
-and fails where a stored notebook differs from a fresh run. A number that a cell prints by ``glue_number`` is filled in
+and fails where a stored notebook differs from a fresh run; ``--text`` runs nothing and writes new text beside the stored
+outputs, where no code has changed. A number that a cell prints by ``glue_number`` is filled in
 where the text names it (``companion.book.numbers``).
 
 What a run leaves behind by chance is taken out: cell ids come from the name and the index of the cell, widget ids
@@ -161,6 +162,23 @@ def run(source: Path) -> NotebookNode:
     return execute(read_source(source), source)
 
 
+def reword(source: Path) -> NotebookNode:
+    """Read one source with the outputs that are stored for its code.
+
+    Raises:
+        ChapterError: its code is not that of the stored notebook, or there is none.
+    """
+    notebook, stored = read_source(source), stored_notebook(source)
+    own, other = ([cell for cell in one.cells if cell.cell_type == "code"] if one else [] for one in (notebook, stored))
+    if stored is None or [cell.source for cell in own] != [cell.source for cell in other]:
+        name = toc.page(source)
+        raise ChapterError(f"{name}: its code has changed, so it must run. Run `make notebooks NAME={name}`.")
+    for cell, ran in zip(own, other, strict=True):
+        cell.update(outputs=ran.outputs, execution_count=ran.execution_count)
+    notebook.metadata = stored.metadata
+    return notebook
+
+
 def finish(executed: NotebookNode, source: Path, stored: NotebookNode | None) -> NotebookNode:
     """Clean an executed source, keep the measured numbers that are stored, and fill its numbers into its text."""
     name = toc.page(source)
@@ -205,20 +223,20 @@ def moved_numbers(stored: NotebookNode | None, fresh: NotebookNode) -> list[str]
     return [name for name, number in after.items() if before.get(name, number) != number]
 
 
-def make(source: Path, *, check: bool) -> str:
-    """Execute one source and write its notebook, or compare it with the stored one.
+def make(source: Path, *, check: bool = False, text: bool = False) -> str:
+    """Execute one source and write its notebook, or compare it with the stored one, or write its new text only.
 
     Returns:
         Some words for the progress line.
 
     Raises:
-        ChapterError: a cell fails, or ``check`` finds a difference.
+        ChapterError: a cell fails, ``check`` finds a difference, or code has changed where ``text`` alone is written.
     """
     stored = stored_notebook(source)
-    fresh = finish(run(source), source, stored)
-    text = to_text(fresh)
+    fresh = finish(reword(source) if text else run(source), source, stored)
+    made = to_text(fresh).encode("utf8")
     target = source.with_suffix(".ipynb")
-    if stored is not None and target.read_bytes() == text.encode("utf8"):
+    if stored is not None and target.read_bytes() == made:
         return "unchanged"
     if check:
         if stored is None:
@@ -231,7 +249,7 @@ def make(source: Path, *, check: bool) -> str:
             f"Run `make notebooks NAME={toc.page(source)}`."
         )
     partial = target.with_suffix(".part")
-    partial.write_bytes(text.encode("utf8"))
+    partial.write_bytes(made)
     partial.replace(target)
     moved = moved_numbers(stored, fresh)
     return f"written; numbers of unchanged cells differ: {', '.join(moved)}" if moved else "written"
@@ -241,7 +259,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="pages or chapters (default: all)")
-    parser.add_argument("--check", action="store_true", help="write nothing, fail where a notebook is not fresh")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--check", action="store_true", help="write nothing, fail where a notebook is not fresh")
+    ways.add_argument("--text", action="store_true", help="run nothing, write the text of pages whose code is the same")
     parser.add_argument("--book", type=Path, default=ROOT / "book", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     known = {toc.page(path): path for path in sources(options.book.resolve())}
@@ -254,7 +274,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in chosen:
         start = time.perf_counter()
         try:
-            word = make(known[name], check=options.check)
+            word = make(known[name], check=options.check, text=options.text)
         except ChapterError as error:
             failed += 1
             print(f"\n{error}\n", file=sys.stderr)

@@ -90,7 +90,11 @@ def test_the_answers_of_the_sheet_are_covered_and_are_all_on_paper(
     page.wait_for_url("**/questions.html#q-*")
     page.go_back()
     settle(page)
-    assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (1, number - 1), "it is as it was left"
+    assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (1, number), "it is as it was left"
+    show = first.locator(".sheet-show")
+    assert show.inner_text() == "Cover the answer"
+    show.click()
+    assert (seen(page, ".sheet-answer"), show.inner_text()) == (0, "Show the answer"), "it is asked once more"
     button.click()
     assert (seen(page, ".sheet-answer"), seen(page, ".sheet-show")) == (number, 0)
     page.emulate_media(media="print")

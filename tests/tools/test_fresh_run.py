@@ -74,7 +74,7 @@ def book(tmp_path_factory):
     (book / "small.md").write_text(FRONT + cells, "utf8")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of Jupyter's client are not ours
-        assert notebooks.make(book / "small.md", check=False) == "written"
+        assert notebooks.make(book / "small.md") == "written"
     return book
 
 

@@ -341,3 +341,21 @@ def test_what_a_kernel_says_about_itself_is_left_out():
         "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
         "html_meta": {"a": "b"},
     }
+
+
+def test_new_text_alone_is_written_beside_the_stored_outputs_and_new_code_is_refused(tmp_path, capsys, notebook):
+    source = tmp_path / "sample.md"
+    source.write_text(SOURCE.replace('print("one")\nx = 1 / 0', "1 + 1"), "utf8")
+    assert notebooks.main(["--book", str(tmp_path), "--text"]) == 1, "nothing has run yet"
+    assert "sample: its code has changed, so it must run" in capsys.readouterr().err
+    stored = notebooks.read_source(source)
+    stored.cells[-1].update(outputs=notebook.cells[2].outputs, execution_count=2)
+    stored.cells[1].execution_count = 1
+    source.with_suffix(".ipynb").write_text(notebooks.to_text(notebooks.finish(stored, source, None)), "utf8")
+    before = source.with_suffix(".ipynb").read_text("utf8")
+    source.write_text(source.read_text("utf8").replace("# Sample", "# Another title"), "utf8")
+    assert notebooks.main(["--book", str(tmp_path), "--text"]) == 0
+    assert source.with_suffix(".ipynb").read_text("utf8") == before.replace("# Sample", "# Another title")
+    source.write_text(source.read_text("utf8").replace("1 + 1", "1 + 2"), "utf8")
+    assert notebooks.main(["--book", str(tmp_path), "--text"]) == 1
+    assert "# Another title" in source.with_suffix(".ipynb").read_text("utf8"), "nothing is written"

@@ -114,10 +114,11 @@
       notes.addEventListener("pointerenter", ({ pointerType }) => {
         if (pointerType === "mouse" && performance.now() - entered < PASSING) show(null);
       });
+      document.addEventListener("keydown", ({ key }) => key === "Escape" && show(null));
       // Elsewhere on the page the note would be in the way.
       new IntersectionObserver(([seen]) => seen.isIntersecting || notes.classList.remove("map-active")).observe(svg);
       document.addEventListener("pointerdown", (event) => {
-        const on = event.target instanceof Element && event.target.closest(".book-map, .map-notes, svg.fig");
+        const on = event.target instanceof Element && event.target.closest(".map-notes, svg.fig a[href]");
         if (!on) show(null);
       });
     }

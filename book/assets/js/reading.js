@@ -18,6 +18,8 @@
     const { href } = new URL(address, location.href);
     return href.startsWith(root.href) ? href.slice(root.href.length).replace(/\.html(#.*)?$/, "") : "";
   };
+  /** Whether a page is read through. Questions, exercises, a quiz or a list are looked up. */
+  const isToRead = (page) => !/^book\/interview\/|\/(questions(-.+)?|exercises|claims)$/.test(page);
   const addressOf = (name, anchor) => `${root.href}${name}.html${anchor ? `#${anchor}` : ""}`;
   const SCROLLS = "fragmentDirective" in document; // to words, and marks them; elsewhere the heading must do
   const MOST_WORDS = 8;
@@ -105,8 +107,8 @@
     const pages = kept();
     const links = document.querySelectorAll(".bd-sidebar-primary a.reference, .chapter-pages a.reference");
     for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (links)) {
-      const page = nameOf(link.href); // a tick on an overview would say that its chapter is read
-      link.classList.toggle("page-read", !page.endsWith("/index") && pages.get(page)?.share >= READ);
+      const page = nameOf(link.href); // a tick on an overview or the quiz would say that all of it is done
+      link.classList.toggle("page-read", isToRead(page) && !page.endsWith("/index") && pages.get(page)?.share >= READ);
     }
   }
 
@@ -155,11 +157,9 @@
   }
 
   function page() {
-    // Questions, exercises, a quiz or a list are looked up and not read through: the place is on a page of a chapter.
-    const chapters = [...kept()].filter(
-      ([page]) => !/^book\/interview\/|\/(questions(-.+)?|exercises|claims)$/.test(page),
-    );
-    const [last] = chapters.sort(([, one], [, other]) => (one.at < other.at ? 1 : -1));
+    const [last] = [...kept()]
+      .filter(([page]) => isToRead(page))
+      .sort(([, one], [, other]) => (one.at < other.at ? 1 : -1));
     if (!last) return null;
     const [page, entry] = last;
     const done = entry.share >= READ && entry.next;

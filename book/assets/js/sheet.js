@@ -8,15 +8,16 @@
   const answers = dom.all(".sheet-answer").map((answer) => {
     const link = /** @type {HTMLAnchorElement} */ (answer.parentElement.querySelector(".sheet-question a"));
     const name = link.hash.slice(1);
-    const show = dom.button("sheet-show", "Show the answer", () => {
-      keep({ shown: [...load().shown, name] });
-      answer.focus();
+    const show = dom.button("sheet-show", "", () => {
+      const shown = load().shown.filter((other) => other !== name);
+      keep({ shown: answer.hidden ? [...shown, name] : shown });
+      if (!answer.hidden) answer.focus();
     });
     const mark = h("span", { class: "question-mark" });
     const cover = h("div", { class: "sheet-covered" }, show, " ", mark);
     answer.before(cover);
     answer.tabIndex = -1; // who uncovers it by key goes on there
-    return { name, link, answer, cover, mark };
+    return { name, link, answer, cover, show, mark };
   });
 
   function load() {
@@ -31,9 +32,10 @@
     const { open, shown } = load();
     const rated = practice.ratings();
     coverAll.textContent = open ? "Cover the answers" : "Uncover all answers";
-    for (const { name, answer, cover, mark } of answers) {
-      cover.hidden = open || shown.includes(name);
-      answer.hidden = !cover.hidden;
+    for (const { name, answer, cover, show, mark } of answers) {
+      cover.hidden = open;
+      answer.hidden = !open && !shown.includes(name);
+      show.textContent = answer.hidden ? "Show the answer" : "Cover the answer";
       mark.textContent = rated.has(name) ? practice.inWords(rated.get(name)).split(":")[0] : "";
       if (!answer.hidden) questionRating.offer(name, answer);
     }
