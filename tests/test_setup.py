@@ -727,18 +727,14 @@ def test_elsewhere_or_once_installed_the_cell_does_nothing(monkeypatch, capsys, 
     assert capsys.readouterr().out == ""
 
 
-def test_while_the_address_is_unset_the_cell_says_on_colab_how_to_install(monkeypatch, capsys):
-    assert run_cell(colab_cell(None), monkeypatch, colab=True) == []
-    said = capsys.readouterr().out
-    assert said.count("\n") == 1
-    assert "%pip install --no-deps git+ADDRESS" in said
-
-
-def test_the_front_page_installs_the_packed_project_on_colab_as_the_cell_installs_the_package():
-    (command,) = re.findall(r"%pip install .*(?=',)", colab_cell(None))
-    folder = slug(yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["title"]) + PACKED["project"]
-    front = (ROOT / "book" / "index.md").read_text("utf-8")
-    assert f"  !unzip -q {folder}.zip\n  {command.replace('git+ADDRESS', f'./{folder}')}\n" in front
+def test_while_the_address_is_unset_the_cell_installs_the_packed_project_once_it_is_uploaded(monkeypatch, tmp_path):
+    packed = slug(yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["title"]) + PACKED["project"] + ".zip"
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=f"Upload {packed}, then run this cell again"):
+        run_cell(colab_cell(None), monkeypatch, colab=True)
+    (tmp_path / packed).touch()
+    (command,) = run_cell(colab_cell(None), monkeypatch, colab=True)
+    assert command == ["pip", "install", "-q", "--no-deps", packed, *MISSING_ON_COLAB]
 
 
 def test_every_measurement_was_made_on_a_cpu_as_the_front_page_says():

@@ -31,15 +31,19 @@ if "google.colab" in sys.modules and importlib.util.find_spec("companion") is No
     importlib.invalidate_caches()
 """
 
-_EXPLAIN = """\
+_UPLOADED = """\
 import importlib.util
+import subprocess
 import sys
+from pathlib import Path
 
 if "google.colab" in sys.modules and importlib.util.find_spec("companion") is None:
-    print(
-        "On Colab, first install the package from the address that this notebook comes from:",
-        '%pip install --no-deps git+ADDRESS {small}',
-    )
+    book = "transformers-tested-project.zip"  # its front page links to it
+    if not Path(book).exists():
+        raise FileNotFoundError(f"Upload {{book}}, then run this cell again.")
+    small = {small}
+    subprocess.run(["pip", "install", "-q", "--no-deps", book, *small], check=True)
+    importlib.invalidate_caches()
 """
 
 
@@ -58,8 +62,8 @@ def colab_cell(repository: str | None) -> str:
     Args:
         repository: ``owner/name`` on GitHub or a full https address; None while the address is not fixed.
     """
-    if repository is None:
-        return _EXPLAIN.format(small=" ".join(f'"{name}"' if ">" in name else name for name in MISSING_ON_COLAB))
-    address = repository if "://" in repository else f"https://github.com/{repository}"
     small = "[" + ", ".join(f'"{name}"' for name in MISSING_ON_COLAB) + "]"
+    if repository is None:
+        return _UPLOADED.format(small=small)
+    address = repository if "://" in repository else f"https://github.com/{repository}"
     return _INSTALL.format(address=address.rstrip("/"), small=small)

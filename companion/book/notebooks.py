@@ -4,9 +4,9 @@
 
 A source is a MyST Markdown file in ``book/`` whose front matter has a ``jupytext`` entry. A name is that of a page,
 ``attention/index``, or of a chapter, ``attention``; without names all sources are executed. ``--check`` writes nothing
-and fails where a stored notebook differs from a fresh run; ``--text`` runs nothing and writes new text beside the stored
-outputs, where no code has changed. A number that a cell prints by ``glue_number`` is filled in
-where the text names it (``companion.book.numbers``).
+and fails where a stored notebook differs from a fresh run. ``--text`` runs nothing and writes new text beside the
+stored outputs, where no code has changed. A number that a cell prints by ``glue_number`` is filled in where the text
+names it (``companion.book.numbers``).
 
 What a run leaves behind by chance is taken out: cell ids come from the name and the index of the cell, widget ids
 from their order of appearance, and timings, kernel details and empty layout values are dropped. Measured numbers and
@@ -163,14 +163,14 @@ def run(source: Path) -> NotebookNode:
 
 
 def reword(source: Path) -> NotebookNode:
-    """Read one source with the outputs that are stored for its code.
+    """Read one source with the outputs that are stored for its code; the Colab cell, which is first, may be another.
 
     Raises:
         ChapterError: its code is not that of the stored notebook, or there is none.
     """
     notebook, stored = read_source(source), stored_notebook(source)
     own, other = ([cell for cell in one.cells if cell.cell_type == "code"] if one else [] for one in (notebook, stored))
-    if stored is None or [cell.source for cell in own] != [cell.source for cell in other]:
+    if stored is None or [cell.source for cell in own[1:]] != [cell.source for cell in other[1:]]:
         name = toc.page(source)
         raise ChapterError(f"{name}: its code has changed, so it must run. Run `make notebooks NAME={name}`.")
     for cell, ran in zip(own, other, strict=True):

@@ -186,6 +186,19 @@ def test_code_that_the_menu_folded_stays_off_paper(open_page):
     page.emulate_media(media="screen")
 
 
+def test_an_exercise_is_printed_without_the_hints_and_solutions_that_are_closed(open_page, page):
+    open_page(TASKS, ".exercise-about")
+    folds = page.locator("section:has(> .exercise-about) details:not(.hide)")
+    folds.first.locator("summary").click()
+    page.emulate_media(media="print")
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert [fold.is_visible() for fold in folds.all()] == [True] + [False] * (folds.count() - 1)
+    assert page.locator("details.hide:not([open])").count() == 0, "code is printed"
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    assert folds.nth(1).is_visible()
+
+
 def test_a_line_of_code_fits_paper_without_a_break(open_page):
     page = open_page("../efficient-attention/flash-attention")
     page.set_viewport_size({"width": 682, "height": 1000})  # A4 without its margins

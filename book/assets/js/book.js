@@ -186,7 +186,9 @@
   let opened = [];
   let theme = "";
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open], .off-paper)")];
+    // An exercise is handed out with those hints and solutions that were opened by hand.
+    const isAnswer = (fold) => !fold.matches(".hide") && fold.closest("section:has(> .exercise-about)");
+    opened = [...document.querySelectorAll("details:not([open], .off-paper)")].filter((fold) => !isAnswer(fold));
     for (const fold of opened) fold.open = true;
     cite();
     theme = page.dataset.theme;

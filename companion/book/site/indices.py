@@ -13,6 +13,16 @@ _SIGN = re.compile(
     r"(ᵀ)|(?<![\w./])((?:[A-Za-z]|PE|log)(?=_))_([a-z]{1,5}(?:\+[a-z])?)(?![\w(.]\w)"
     r"|(?<=[\w)])\^(-?\d+(?:\.\d+)?|[A-Z]\b|\([^()]*\))"
 )
+
+
+class superscript(nodes.superscript):
+    """A raised T. As plain text, which a link to its title takes, it is that of Unicode."""
+
+    def astext(self) -> str:
+        """Return the sign."""
+        return "ᵀ"
+
+
 _AS_IT_IS = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw, nodes.subscript)
 
 
@@ -26,7 +36,7 @@ def pieces(text: str) -> list[nodes.Node]:
     for found in _SIGN.finditer(text):
         made.append(nodes.Text(text[end : found.start()] + (found[2] or "")))
         if found[1]:
-            made.append(nodes.superscript("", "T", classes=["transposed"]))
+            made.append(superscript("", "T", classes=["transposed"]))
         elif found[4]:
             made.append(nodes.superscript("", "", nodes.inline("", "^", classes=["low"]), nodes.Text(found[4])))
         else:
