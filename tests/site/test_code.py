@@ -189,7 +189,7 @@ def test_code_that_the_menu_folded_stays_off_paper(open_page):
 def test_an_exercise_is_printed_without_the_hints_and_solutions_that_are_closed(open_page, page):
     open_page(TASKS, ".exercise-about")
     folds = page.locator("section:has(> .exercise-about) details:not(.hide)")
-    folds.first.locator("summary").click()
+    folds.first.locator("summary").first.click()
     page.emulate_media(media="print")
     page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
     assert [fold.is_visible() for fold in folds.all()] == [True] + [False] * (folds.count() - 1)

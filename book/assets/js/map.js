@@ -89,7 +89,7 @@
     /** @param {Element | undefined} shown */
     const put = (shown) => {
       // On a phone the shown note leaves the grid for the edge of the screen: its place stays as high as it was.
-      if (!notes.style.minHeight) notes.style.minHeight = `${notes.offsetHeight}px`;
+      if (!notes.style.minHeight) notes.style.minHeight = `${notes.getBoundingClientRect().height}px`;
       notes.classList.toggle("map-active", shown !== first);
       notes.classList.toggle("map-above", low);
       for (const note of all) note.classList.toggle("map-on-show", note === shown);

@@ -29,8 +29,23 @@ const bookSearch = (() => {
   };
   const STARTS = ["what is a token", "softmax", "why divide by sqrt", "RoPE", "KV cache", "exercise mask"];
 
-  /** What was asked last in this tab: who comes back from a result asks on. */
-  const asked = util.inTab("book-search");
+  /** What was asked last in this tab: who comes back from a result asks on. Storage may be refused, and pages of source have
+      no other script. */
+  const asked = {
+    get() {
+      try {
+        return sessionStorage.getItem("book-search") ?? "";
+      } catch {
+        return "";
+      }
+    },
+    /** @param {string} words */
+    set(words) {
+      try {
+        sessionStorage.setItem("book-search", words);
+      } catch {}
+    },
+  };
 
   /** @param {string} tag @param {Record<string, any>} [attributes] @param {...(Node | string)} children */
   function make(tag, attributes = {}, ...children) {
@@ -292,11 +307,11 @@ const bookSearch = (() => {
       const { input, parts, restart } = build({
         id: "find",
         follow: (event) => {
-          asked.write({ words: input.value });
+          asked.set(input.value);
           return event.ctrlKey || event.metaKey || event.shiftKey || close();
         },
       });
-      input.value = asked.read().words ?? "";
+      input.value = asked.get();
       dialog = /** @type {HTMLDialogElement} */ (
         make(
           "dialog",
