@@ -69,18 +69,3 @@ def test_a_computed_table_too_wide_for_a_phone_carries_its_headings_and_a_narrow
 def test_headings_may_break_at_blanks_and_numbers_may_not():
     assert tables.width(["", "one two"], [["first row", "1 2"]]) == len("first") + len("two") + 3
     assert tables.width(["", "one"], [["row", "12345 67"]]) == len("row") + len("12345 67") + 3
-
-
-COLUMNS = """rate  remedy    loss                  largest score   |ln Z|
-0.01  none      2.40 (2.37 to 2.40)            32.7        6.3
-0.01  QK-norm   2.45 (2.44 to 2.45)             2.8        6.1
-"""
-
-
-def test_what_is_printed_in_wide_columns_is_marked_and_other_lines_are_not():
-    assert tables.has_columns(COLUMNS)
-    narrow = "\n".join(line.replace(" (2.37 to 2.40)", "")[:48] for line in COLUMNS.splitlines())
-    sentence = "a line of words that is longer than a phone is wide\n" * 4
-    two = "\n".join(COLUMNS.splitlines()[:2])
-    pairs = "name  a value of which only this gap sets it apart\n" * 4
-    assert not [text for text in (narrow, sentence, two, pairs, "") if tables.has_columns(text)]

@@ -24,7 +24,7 @@ from companion.book.topics import TOPICS
 
 DATA = "search-data.js"
 INTERACTIVE = "Interactive figure"  # the term of terms.yml that every section with an explorer gets
-LONGEST = 180  # characters of a text that are kept as they are; of the rest, each word once
+LONGEST = 150  # characters of a text that are kept as they are; of the rest, each word once
 COMMON = 0.012  # of all places: a word of the rest that stands in the rest of more than these tells nothing
 KINDS = search_file.KINDS
 _OWN_PLACE = {"claim-": "claim", "exr-": "exercise"}

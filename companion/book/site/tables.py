@@ -2,8 +2,7 @@
 
 The style sheet ``css/tables.css`` does the rest. A table of prose has a line for each cell. A table of short words or
 numbers stays a table, and scrolls, unless it has the class ``stacked``, with a line for each cell, or ``listed``, with
-the cells of a row one behind the other, as those have that a cell computed and that are too wide. What a cell prints in
-columns has the class ``columns``: it scrolls, where other lines wrap.
+the cells of a row one behind the other, as those have that a cell computed and that are too wide.
 """
 
 import re
@@ -20,7 +19,6 @@ ASKED = {"stacked", LISTED}  # the classes by which a page asks for it where the
 COLUMNS = 3  # a table of fewer fits
 LONG = 24  # characters: a row of cells as long as this on average does not fit on a phone
 WIDE = 49  # characters: a computed row of so many does not either, and each column takes as much as one and a half more
-_GAP = re.compile(r"\S {2,}(?=\S)")
 _COMPUTED = re.compile(r'<table class="(measured[^"]*)">(.*?)</table>', re.DOTALL)
 _ROW, _CELL = re.compile(r"<tr>(.*?)</tr>", re.DOTALL), re.compile(r"<(t[hd])([^>]*)>(.*?)</\1>", re.DOTALL)
 
@@ -47,12 +45,6 @@ def is_prose(head: list[list[nodes.entry]], body: list[list[nodes.entry]], long:
     cells = [cell for row in body for cell in row]
     joined = any("morerows" in cell or "morecols" in cell for cell in [*head[0], *cells])
     return not joined and sum(len(cell.astext()) for cell in cells) >= long * len(cells)
-
-
-def has_columns(text: str) -> bool:
-    """Tell whether a printed text is a table too wide for a phone, whose lines must not wrap."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return max(map(len, lines), default=0) > WIDE and sum(len(_GAP.findall(line)) > 1 for line in lines) >= 3
 
 
 def width(head: list[str], body: list[list[str]]) -> float:
@@ -87,9 +79,6 @@ def on_read(app: Sphinx, doctree: nodes.document) -> None:
             for row in body:
                 for heading, cell in zip(head[0], row, strict=True):
                     cell["heading"] = words(heading)
-    for block in doctree.findall(nodes.literal_block):
-        if "output" in block["classes"] and has_columns(block.astext()):
-            block["classes"].append("columns")
     for output in [node for node in doctree.findall(nodes.raw) if node.get("format") == "html"]:
         if _COMPUTED.search(output.astext()):
             output.children = [nodes.Text(listed(output.astext()))]
