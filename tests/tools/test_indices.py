@@ -26,6 +26,7 @@ def test_a_formula_in_a_text_is_set(text: str) -> None:
         words = inner.lstrip("\u2063_^") if tag else inner
         html += f"<{tag}>{words}</{tag}>" if tag else words
     assert html == TEXTS[text]
+    assert "".join(piece.astext() for piece in pieces("QKᵀ")) == "QKᵀ", "as links and the search take it"
 
 
 def test_titles_and_links_have_it_code_has_not_and_the_words_stay(tmp_path) -> None:
