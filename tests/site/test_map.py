@@ -95,6 +95,22 @@ def test_at_rest_the_box_under_the_map_opens_a_model_and_says_what_that_loads(pa
 
 
 @pytest.mark.browser
+def test_escape_and_a_click_beside_the_parts_bring_back_what_was_there_first(page: object, server: str) -> None:
+    page.goto(f"{server}/{FRONT}")
+    svg = page.locator("svg.fig-wide")
+    corner = svg.bounding_box()
+    for leave in (
+        lambda: page.keyboard.press("Escape"),
+        lambda: page.mouse.click(corner["x"] + 2, corner["y"] + 2),
+    ):
+        page.mouse.move(5, 5)
+        page.locator(part("wide", "feed-forward")).first.hover()
+        assert page.evaluate(SHOWN).startswith("Feed-forward")
+        leave()
+        assert page.evaluate(SHOWN).startswith("Point at a par")
+
+
+@pytest.mark.browser
 def test_the_keyboard_goes_through_the_parts_leads_on_and_leaves(page: object, server: str) -> None:
     page.goto(f"{server}/{FRONT}")
     first = "svg.fig-wide a[href]"

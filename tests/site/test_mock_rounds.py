@@ -125,6 +125,8 @@ def test_the_target_time_is_told_by_half_and_in_full_once_each_and_compared_in_t
     assert " of 1:00" in mock.inner_text(".mock-timer")
     later(mock, 20)
     answer(mock, 3)
+    row, end = (mock.locator(place).bounding_box() for place in (".mock-actions", ".mock-actions button:last-child"))
+    assert abs(row["x"] + row["width"] - end["x"] - end["width"]) < 2, "what ends it stands apart"
     press(mock, "End the interview")
     assert re.fullmatch(
         r"You took 3:[2-5]\d, and your targets add up to 3:00; 1 of 2 answers took longer than the target\.",
