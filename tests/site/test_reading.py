@@ -57,9 +57,13 @@ def entry(share, at="2026-01-01T00:00:00.000Z", **more):
 
 
 def scroll_to(page, share):
-    """To a share of the article, once its fonts are there and its height has settled."""
+    """To a share of the article, once its fonts are there and its height has settled.
+
+    All fonts that the page declares are loaded, since one that layout asks for only later would move the lines again.
+    """
     page.evaluate(
         """async (share) => {
+          await Promise.all([...document.fonts].map((face) => face.load()));
           await document.fonts.ready;
           const frame = () => new Promise(requestAnimationFrame);
           let seen;
