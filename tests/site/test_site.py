@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from bs4 import BeautifulSoup, Tag
 
+from companion.book import pages as pages_of_the_book
 from companion.book import toc
 from companion.book.claims import read_ledger
 from tests.mutants import load, stale
@@ -192,6 +193,20 @@ def test_every_chapter_in_the_table_of_contents_is_a_page(site: Path) -> None:
     assert all((ROOT / file).is_file() for file in files)
     assert all((site / file).with_suffix(".html").is_file() for file in files)
     assert sorted(toc.page(file) for file in files if file.endswith(".ipynb")) == CHAPTERS
+
+
+@pytest.mark.parametrize("chapter", pages_of_the_book.indexed())
+def test_the_page_of_a_whole_chapter_holds_the_pages_that_are_read(site: Path, chapter: str) -> None:
+    page = soup(site / "book" / chapter / "whole-chapter.html")
+    names = pages_of_the_book.chapter_pages(chapter)
+    read = [
+        toc.page(name).partition("/")[2] for name in names if pages_of_the_book.kind(name) in pages_of_the_book.READ
+    ]
+    assert [part["id"] for part in page.select(".chapter-part")] == read
+    ids = {element["id"] for element in page.select("[id]")}
+    named = re.findall(r' (?:for|aria-(?:controls|describedby|labelledby))="([^"]*)"', str(page.article))
+    assert set(" ".join(named).split()) <= ids
+    assert set(re.findall(r"url\(#([^)]*)\)", str(page.article))) <= ids
 
 
 def test_a_chapter_offers_its_notebook(site: Path) -> None:

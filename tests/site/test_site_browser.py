@@ -1,11 +1,11 @@
 """The site as a reader meets it: in Chromium, in both themes, wide and narrow, from a server and from a folder.
 
 A page is opened twice, since opening one costs most: light and narrow from a server, and dark and wide from a folder;
-those that show the source of a module, which differ only in their code, once, by turns in the one way and the other,
-and of those that show tests one of each folder.
+those that show the source of a module, which differ only in their code, and those that hold a whole chapter, whose
+parts are pages themselves, once, by turns in the one way and the other; of those that show tests one of each folder.
 What surrounds the text is the same on all pages, so one page shows it narrow in the dark, and wide in the light. In
-the dark, and of those that show the source of a module, each page is looked at for its contrast, and one of each folder
-by all of axe's rules; that on links in a text, whose colours are the same everywhere, is for one of each folder too.
+the dark, and of those that are opened once, each page is looked at for its contrast, and one of each folder by all of
+axe's rules; that on links in a text, whose colours are the same everywhere, is for one of each folder too.
 """
 
 import json
@@ -20,6 +20,7 @@ import pytest
 from companion.book import pages as pages_of_the_book
 from companion.book import toc
 from companion.book.pages import rules
+from companion.book.site import whole_chapter
 from tests.site.accessibility import axe_faults
 from tests.site.browser import AT_REST, slowed
 
@@ -116,9 +117,10 @@ def visits(
     made = {}
     first_of_folder = {Path(name).parent: name for name in reversed(pages)}.values()
     pages = [name for name in pages if not name.startswith("source/tests/") or name in first_of_folder]
-    sources = [name for name in pages if name.startswith("source/") and name not in first_of_folder]
+    once = [name for name in pages if name.startswith("source/") and name not in first_of_folder]
+    once += [name for name in pages if Path(name).stem == whole_chapter.PAGE]
     for turn, (theme, width, root) in enumerate((("light", 390, server), ("dark", 1440, site.as_uri()))):
-        elsewhere = sources[turn::2]
+        elsewhere = once[turn::2]
         context, watch = contexts(theme)
         tab = context.new_page()
         tab.add_init_script(WATCH_SHIFTS)
@@ -133,7 +135,7 @@ def visits(
             screens = tab.evaluate(HEIGHT) / WIDTHS[width]
             tab.evaluate(UNFOLD)
             shown = {key: max(folded[key], value) for key, value in measure(tab).items()}  # a fault of either counts
-            again = name in sources or (theme == "dark" and name not in first_of_folder)
+            again = name in once or (theme == "dark" and name not in first_of_folder)
             faults = axe_faults(tab, contrast_only=again, links=name in first_of_folder, seen=seen)
             made[theme, name] = Visit(*heard, {width: shown}, {width: faults}, seconds, screens, shift)
         tab.close()

@@ -35,12 +35,13 @@ def test_the_pages_are_listed_with_their_minutes_the_path_first(tmp_path):
     book = small(tmp_path)
     assert book.warnings() == []
     links, words = listed(book)
-    assert links == [f"{name}.html" for name in ("root", "masks", "deeper-x", "questions", "claims")]
+    assert links == [f"{name}.html" for name in ("root", "masks", "deeper-x", "questions", "claims", "whole-chapter")]
     assert words == (
         f"The root , 3 min Masks , 7 min With this page, the path takes about 11 minutes{LONGER} "
         "To go deeper; no later page needs these: Deeper , 4 min "
         "Beside the path: Questions : from basic to hard, with folded answers "
-        "Claims : a verdict on each statement, and its evidence"
+        "Claims : a verdict on each statement, and its evidence "
+        "The whole chapter on one page , to print, or to read in one go"
     )
 
 

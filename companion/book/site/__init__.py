@@ -35,6 +35,7 @@ PARTS = (
     "previews",
     "question_sheet",
     "lean_styles",
+    "whole_chapter",
     "keep",
 )
 

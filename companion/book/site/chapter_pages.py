@@ -1,9 +1,10 @@
 """The directives ``{chapter-pages}`` and ``{chapters}``, and the way on from a chapter's last core page.
 
 The pages of a chapter: first the path, in order and with the sum of its minutes; then what may be left out; then what
-there is to practise and to look up. That directive stands on the chapter's page ``index``, which it does not list. The
-chapters of a part of the book are listed with the minutes of their core pages. At the foot of the last core page,
-*next* leads to the next chapter, past the pages that may be left out, and *previous* leads back the same way.
+there is to practise and to look up; then the page that holds the whole chapter. That directive stands on the chapter's
+page ``index``, which it does not list. The chapters of a part of the book are listed with the minutes of their core
+pages. At the foot of the last core page, *next* leads to the next chapter, past the pages that may be left out, and
+*previous* leads back the same way.
 """
 
 from pathlib import Path
@@ -14,6 +15,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from companion.book import pages, toc
+from companion.book.site import whole_chapter
 from companion.book.site.html import element, parse
 
 BESIDE = {
@@ -54,7 +56,8 @@ class ChapterPages(SphinxDirective):
             lines += [f"- {_link(page)}, {page.minutes} min" for page in deeper]
         lines += ["", "Beside the path:", ""] * any(page.kind in BESIDE for page in found)
         lines += [f"- {_link(page)}: {BESIDE[page.kind]}" for page in found if page.kind in BESIDE]
-        return [element("div", "chapter-pages", *parse(self, lines))]
+        way = [_to_whole()] * bool(core or deeper)
+        return [element("div", "chapter-pages", *parse(self, lines), *way)]
 
 
 class Chapters(SphinxDirective):
@@ -76,6 +79,12 @@ class Chapters(SphinxDirective):
             lines.append(f"1. {_link(core[0])}, {minutes} min")
         lines += ["", f"All core pages together take about {round(total / 60)} hours {_LONGER}."]
         return [element("div", "chapters", *parse(self, lines))]
+
+
+def _to_whole() -> nodes.paragraph:
+    link = nodes.reference("", "The whole chapter on one page", refuri=f"{whole_chapter.PAGE}.html", internal=True)
+    words = nodes.Text(", to print, or to read in one go")
+    return nodes.paragraph("", "", link, words, classes=["to-whole-chapter"])
 
 
 def _link(page: pages.Page) -> str:

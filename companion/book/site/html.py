@@ -5,7 +5,7 @@ that leads nowhere is left unresolved, and so warned of.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -206,14 +206,18 @@ class FormulasOfTitles(SphinxPostTransform):
                 words.parent.replace(words, [node for node in made if node.astext()])
 
 
+def files_for(doctree: nodes.document, more: Collection[str] = ()) -> list[str]:
+    """List the scripts and styles that the elements of a page ask for, in the order of ``FILES``."""
+    names = {name for box in doctree.findall(nodes.Element) for name in (box.tagname, *box.get("classes", []))}
+    return [file for name, files in FILES.items() if name in names | set(more) for file in files]
+
+
 def add_files(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     """Load the scripts and styles of every page and of what this one has, each once and in the order of ``FILES``."""
     if doctree is None:
         return
-    names = {name for box in doctree.findall(nodes.Element) for name in (box.tagname, *box.get("classes", []))}
-    names |= {STOP} if page in getattr(app.env, "book_stops", ()) else set()
-    wanted = (file for name, files in FILES.items() if name in names for file in files)
-    for file in dict.fromkeys((*READING, *wanted)):
+    stop = {STOP} if page in getattr(app.env, "book_stops", ()) else set()
+    for file in dict.fromkeys((*READING, *files_for(doctree, stop))):
         if file.endswith(".css"):
             app.add_css_file(file)
         else:
