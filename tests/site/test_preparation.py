@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from companion.book.claims import read_ledger
 from companion.book.site.question_sheet import read_plan, read_sheet
@@ -165,17 +166,17 @@ def test_who_comes_from_the_plan_and_the_sheet_finds_the_way_back_and_the_next_q
     page.locator(".plan-two-days a[href$='exr-multi-head']").click()
     page.wait_for_url("**/exercises.html#exr-multi-head")
     steps = len(read_plan(ROOT))
-    assert trail.all_inner_texts() == [f"Two-day plan: step 3 of {steps}"]
+    expect(trail).to_have_text([f"Two-day plan: step 3 of {steps}"])
     trail.click()
     page.wait_for_url("**/interview/index.html#*")
     page.locator(".plan-two-days").get_by_role("link", name=title).click()
     page.wait_for_url("**/forty-questions.html#sheet-*")
     step = f"Two-day plan: step 5 of {steps}"
-    assert trail.all_inner_texts() == [step]
+    expect(trail).to_have_text([step])
     page.locator(f".sheet-question a[href$='#{second[0]}']").click()
     page.wait_for_url(f"**/questions.html#{second[0]}")
     at = len(first) + 1
-    assert trail.all_inner_texts() == [step, f"Question {at} of 40", "Next question"]
+    expect(trail).to_have_text([step, f"Question {at} of 40", "Next question"])
     strip = page.locator(".trail")
     box = strip.bounding_box()
     assert box["y"] + box["height"] == pytest.approx(844, abs=1)
@@ -183,7 +184,7 @@ def test_who_comes_from_the_plan_and_the_sheet_finds_the_way_back_and_the_next_q
     assert not axe_faults(page, ".trail")
     trail.nth(2).click()
     page.wait_for_url(f"**/questions.html#{second[1]}")
-    assert trail.all_inner_texts() == [step, f"Question {at + 1} of 40", "Next question"]
+    expect(trail).to_have_text([step, f"Question {at + 1} of 40", "Next question"])
     page.emulate_media(media="print")
     assert not strip.is_visible()
     page.emulate_media(media="screen")
@@ -204,7 +205,7 @@ def test_a_page_that_the_plan_tells_to_read_leads_back_to_its_step(
     settle(page)
     trail = page.locator(".trail a")
     steps = len(read_plan(ROOT))
-    assert trail.all_inner_texts() == [f"Two-day plan: step 4 of {steps}"]
+    expect(trail).to_have_text([f"Two-day plan: step 4 of {steps}"])
     page.evaluate("location.hash = document.querySelectorAll('.bd-article section[id]')[2].id")
     page.wait_for_function("location.hash")
     assert trail.count() == 1, "nor does a section of the page lose it"

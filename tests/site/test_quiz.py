@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 
 from companion.book.quiz import read_quiz
 from tests.site.accessibility import axe_faults
-from tests.site.browser import fill, tab_to
+from tests.site.browser import AT_REST, fill, tab_to
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
@@ -468,6 +468,7 @@ def test_on_a_phone_the_verdict_is_in_view_and_the_button_that_judged_is_done(vi
     assert page.evaluate("name => practice.items().get(name).tries", longest.id) == 1
     box.locator(f"#{longest.id}-option-{(right + 1) % len(longest.options)}").check()
     assert check.get_attribute("aria-disabled") == "false"
+    page.evaluate(AT_REST)  # the pointer has left it
     assert check.evaluate(ground) == bright
 
 
