@@ -209,7 +209,8 @@ class FormulasOfTitles(SphinxPostTransform):
 def files_for(doctree: nodes.document, more: Collection[str] = ()) -> list[str]:
     """List the scripts and styles that the elements of a page ask for, in the order of ``FILES``."""
     names = {name for box in doctree.findall(nodes.Element) for name in (box.tagname, *box.get("classes", []))}
-    return [file for name, files in FILES.items() if name in names | set(more) for file in files]
+    names |= set(more)
+    return [file for name, files in FILES.items() if name in names for file in files]
 
 
 def add_files(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:

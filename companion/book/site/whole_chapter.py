@@ -19,17 +19,8 @@ from companion.book.site.html import files_for
 from companion.book.site.sharing import paper
 
 PAGE = "whole-chapter"
-NAMED = (
-    "id",
-    "name",
-    "for",
-    "data-model",
-    "aria-controls",
-    "aria-describedby",
-    "aria-details",
-    "aria-labelledby",
-    "aria-owns",
-)
+_ARIA = tuple(f"aria-{name}" for name in ("controls", "describedby", "details", "labelledby", "owns"))
+NAMED = ("id", "name", "for", "data-model", *_ARIA)
 """The attributes that hold ids of the page, or names that are to differ from page to page."""
 _SCRIPT = re.compile(r"(<script\b.*?</script>)", re.DOTALL)
 _TAG = re.compile(r"<[a-zA-Z][^<>]*>")
