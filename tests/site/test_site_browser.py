@@ -938,6 +938,7 @@ def test_a_link_to_a_line_of_source_marks_it_and_the_lines_have_numbers(
 ) -> None:
     tab = contexts(theme)[0].new_page()
     tab.goto(f"{server}/source/companion/attention.html#line-56")
+    tab.evaluate(AT_REST)  # a busy browser looks for the place after the page has loaded
     line = tab.locator("#line-56")
     ground = "e => getComputedStyle(e).backgroundColor"
     assert line.evaluate(ground) not in (tab.locator("#line-57").evaluate(ground), PAPER[theme])
