@@ -458,14 +458,15 @@ def test_a_page_shows_in_the_colours_that_the_reader_prefers(visits: dict, theme
 def test_pages_of_the_second_edition_have_few_screens(visits: dict, site: Path) -> None:
     """At 1440 by 900 pixels. The numbers are kept, for the table of all pages."""
     wide = {toc.page(name): visit.screens for (theme, name), visit in visits.items() if theme == "dark"}
-    screens = {name: height for name, height in wide.items() if pages_of_the_book.kind(name)}
+    own = {name for chapter in pages_of_the_book.indexed() for name in pages_of_the_book.chapter_pages(chapter)}
+    screens = {name: height for name, height in wide.items() if name in own}
     assert all(height > 0.5 for height in screens.values())
     for name, height in screens.items():
         note = site.parent / "pages" / "screens" / f"{name}.json"
         note.parent.mkdir(parents=True, exist_ok=True)
         note.write_text(json.dumps({"screens": round(height, 2)}), "utf8")
-    bound = {name for name in screens if toc.chapter(name) in pages_of_the_book.indexed()}
-    bound = {name for name in bound if pages_of_the_book.kind(name) in pages_of_the_book.READ}
+    bound = {name for name in own if pages_of_the_book.kind(name) in pages_of_the_book.READ}
+    assert bound <= set(screens)
     assert {name: screens[name] for name in bound if screens[name] > rules.MOST["screens"]} == {}
 
 
