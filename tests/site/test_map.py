@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from tests.site.browser import AT_REST
 from tests.site.test_site_launch import make_book
 
 FRONT = "book/index.html"
@@ -108,6 +109,21 @@ def test_escape_and_a_click_beside_the_parts_bring_back_what_was_there_first(pag
         assert page.evaluate(SHOWN).startswith("Feed-forward")
         leave()
         assert page.evaluate(SHOWN).startswith("Point at a par")
+
+
+@pytest.mark.browser
+def test_the_focus_is_on_the_lines_and_boxes_of_a_part_and_holds_no_other(page: object, server: str) -> None:
+    page.goto(f"{server}/{FRONT}")
+    strokes = "all => all.map((one) => getComputedStyle(one).strokeWidth)"
+    for name, drawn in (("keys-values", ".f-line"), ("add-norm", ".f-box")):
+        link = page.locator(f'svg.fig-wide a:has([data-part="{name}"])').first
+        before = link.locator(drawn).evaluate_all(strokes)
+        page.keyboard.press("Tab")  # so that the browser shows the focus
+        link.focus()
+        page.evaluate(AT_REST)
+        assert link.locator(drawn).evaluate_all(strokes) == ["4px"] * len(before) != before
+        assert link.locator("[data-part]").evaluate("e => getComputedStyle(e).outlineStyle") == "none"
+    assert "&" not in page.text_content(".map-notes"), "an apostrophe of a title is one in its note"
 
 
 @pytest.mark.browser

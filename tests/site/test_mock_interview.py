@@ -422,7 +422,7 @@ def test_the_report_counts_and_averages_by_topic_and_kind_and_names_what_to_repe
     assert {links[0].split("#")[1] for links in hrefs} == weak
     assert all(len(links) > 1 for links in hrefs)
     assert kept(mock)["ratings"].keys() == {name for name, _ in rows}
-    assert re.search(r" after \d+ seconds? of thinking", mock.inner_text(".mock-sum"))
+    assert re.search(r" with \d+ seconds? of thinking in all", mock.inner_text(".mock-sum"))
 
 
 def expected(questions):
@@ -434,7 +434,9 @@ def expected(questions):
 def told_length(page):
     """The questions and the minutes that the form tells."""
     words = page.inner_text(".mock-length")
-    return tuple(map(int, re.fullmatch(r"(\d+) questions?, about (\d+) min with 3 follow-ups each", words).groups()))
+    return tuple(
+        map(int, re.fullmatch(r"(\d+) questions?, about (\d+) min, counting 3 follow-ups each", words).groups())
+    )
 
 
 @pytest.mark.parametrize("length", ["10", "45", "a number"])

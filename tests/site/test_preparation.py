@@ -126,7 +126,7 @@ def test_an_answer_of_the_sheet_is_rated_where_it_is_uncovered(
     assert page.locator(".question-rate").count() == 0
     first.locator(".sheet-show").click()
     first.get_by_label("1: A part of it").check()
-    assert first.locator(".question-told").inner_text() == "Kept in this browser: 1 of 3."
+    assert first.locator(".question-told").inner_text() == "Rated 1 of 3, kept in this browser."
     assert page.evaluate("name => practice.ratings().get(name).row", name) == [1]
     page.evaluate("() => store.write('sheet', {})")
     page.reload()

@@ -124,7 +124,7 @@ def test_a_question_is_rated_by_keyboard_and_the_mock_interview_and_the_index_kn
     assert first.get_by_label("3: Right and complete").is_checked()
     tab_to(page, f"#rating-{name}-3")
     page.keyboard.press("ArrowLeft")
-    assert first.locator("[role=status]").inner_text() == "Kept in this browser: 2 of 3."
+    assert first.locator("[role=status]").inner_text() == "Rated 2 of 3, kept in this browser."
     section = kept(page, "mock")
     assert section["ratings"][name]["row"] == [2, 1], "the follow-ups stay"
     assert section["ratings"][name]["at"] > AT
@@ -555,6 +555,6 @@ def test_it_works_from_a_folder_and_where_storage_is_refused(browser, site):
     first = refusing.locator("details.interview-question").first
     first.locator("summary").click()
     first.get_by_label("2: Right, with gaps").check()
-    assert "Kept until you leave the page" in first.locator("[role=status]").inner_text()
+    assert "kept until you leave the page" in first.locator("[role=status]").inner_text()
     assert first.locator(".question-mark").inner_text() == "✓ rated 2: right, with gaps"
     context.close()

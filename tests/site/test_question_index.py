@@ -179,3 +179,18 @@ def test_without_javascript_the_list_is_whole_and_no_filter_shows(browser: objec
     assert page.locator(".question-entry a").count() >= 130
     assert page.locator(".question-entry a").first.is_visible()
     context.close()
+
+
+def test_a_question_that_is_chosen_here_keeps_its_answer_folded_until_the_reader_unfolds_it(
+    index: object, server: str
+) -> None:
+    fold = "name => document.getElementById(name.slice(1)).open"
+    chosen = index.locator(".question-entry a").nth(3)
+    name = chosen.evaluate("link => link.hash")
+    chosen.click()
+    index.wait_for_url(f"**/*{name}")
+    index.wait_for_load_state("load")
+    assert index.evaluate(fold, name) is False
+    assert 0 <= index.locator(f"{name} > summary").bounding_box()["y"] < 300
+    index.reload()
+    index.wait_for_function(fold, arg=name)  # whoever comes by a link looks it up

@@ -1,5 +1,6 @@
 """A chapter on one page: its pages in order, with ids of their own and links that stay."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,19 @@ def test_the_pages_that_are_read_lie_on_one_in_their_order(tmp_path):
     links = {link.get_text(): link["href"] for link in whole.select(".chapter-part#scale p a")}
     assert links == {"There": "#masks--rows", "Masks": "#masks", "Questions": "questions.html"}
     assert whole.select_one('meta[name="robots"]')["content"] == "noindex"
+
+
+def test_a_term_shows_on_the_page_of_a_whole_chapter_what_it_shows_on_its_own(tmp_path):
+    folder = tmp_path / "_build" / "html" / "_static" / "previews" / "book" / "one"
+    terms = "# Terms\n\n```{glossary}\nmask\n  What hides.\n```\n"
+    texts = {"book/one/masks.ipynb": notebook("# Masks\n\nA {term}`mask`."), "book/terms.md": terms}
+    SmallBook(tmp_path, ["chapter_pages", "previews", "whole_chapter"], PAGES | texts).warnings()
+    own, whole = (
+        json.loads((folder / f"{name}.js").read_text("utf8").partition(" = ")[2].rstrip(";\n"))
+        for name in ("masks", "whole-chapter")
+    )
+    assert any("What hides" in html for html in own.values())
+    assert own.items() <= whole.items()
 
 
 def test_a_book_without_chapters_has_no_such_page(tmp_path):

@@ -30,13 +30,14 @@
     search();
   });
 
-  // A link to a place in a fold opens it.
+  // A link to a place in a fold opens it, but not a question that is to be answered first (question-rating.js).
   function unfold() {
     const name = decodeURIComponent(location.hash.slice(1));
     const place = name && document.getElementById(name);
     if (!place) return;
     const folds = [];
-    for (let fold = place.closest("details"); fold; fold = fold.parentElement.closest("details")) folds.push(fold);
+    const first = place.dataset.asked ? place.parentElement : place;
+    for (let fold = first.closest("details"); fold; fold = fold.parentElement.closest("details")) folds.push(fold);
     if (!folds.some((fold) => !fold.open)) return;
     for (const fold of folds) fold.open = true;
     place.scrollIntoView();

@@ -82,8 +82,8 @@ const mockReport = (() => {
   function show(root, list, done, pool, { repeat, anew }) {
     const again = list.filter((question) => done.some((row) => row.question === question && isWeak(row)));
     const words = done.length
-      ? `You rated ${plural(done.length, "answer")}: ${mean(done).toFixed(1)} of 3 on average, after ` +
-        `${duration(total(done, "seconds"))} of thinking.`
+      ? `You rated ${plural(done.length, "answer")}: ${mean(done).toFixed(1)} of 3 on average, with ` +
+        `${duration(total(done, "seconds"))} of thinking in all.`
       : "You rated no answer, so there is nothing to report.";
     /** @type {HTMLElement[]} */
     const made = [session.title("Report"), h("p", { class: "mock-sum" }, words)];

@@ -75,7 +75,7 @@
 
   /** How long an interview on these questions takes. */
   const length = (drawn) =>
-    `${plural(drawn.length, "question")}, about ${Math.round(minutesOf(drawn))} min with ${ASKED} follow-ups each`;
+    `${plural(drawn.length, "question")}, about ${Math.round(minutesOf(drawn))} min, counting ${ASKED} follow-ups each`;
 
   const repeats = ({ pool }) => pool === "weak" || pool === "again";
 

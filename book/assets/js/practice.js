@@ -12,6 +12,7 @@
  *   itemInWords(entry, sign)  what became of an item, with the sign of one that was not right
  *   drills()                  Map of the drills that were tried: name -> "tried" or "solved"
  *   advance(states, known)    keeps the states of drills that go further than those kept, and counts them
+ *   asked                     what this tab keeps: the address of a question that was chosen to be answered, {href}
  *   watch(call)               calls when another tab may have changed any of it, and when the page shows: a browser that
  *                             comes back to a page gives its controls their old values after the scripts ran
  * }
@@ -125,6 +126,7 @@ const practice = (() => {
     itemInWords,
     drills,
     advance,
+    asked: util.inTab("transformers-tested-asked"),
     watch,
   });
 })();

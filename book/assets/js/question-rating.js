@@ -7,6 +7,9 @@ const questionRating = (() => {
   const { ratings, rate, state, inWords, toRepeat, watch } = practice;
   const RATINGS = vocabulary.ratings;
   const boxes = /** @type {HTMLDetailsElement[]} */ (dom.all("details.interview-question[id]"));
+  const mayBeAsked = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (mayBeAsked && practice.asked.read().href === location.href) mayBeAsked.dataset.asked = "yes";
+  practice.asked.write({});
 
   const forms = new Map();
   const marks = new Map(
@@ -34,8 +37,8 @@ const questionRating = (() => {
     const save = (value) => {
       rate(name, value);
       show();
-      const where = store.available ? "Kept in this browser" : "Kept until you leave the page";
-      status.textContent = value === null ? "Your rating is taken back." : `${where}: ${value} of 3.`; // a line of a phone
+      const where = store.available ? "kept in this browser" : "kept until you leave the page";
+      status.textContent = value === null ? "Your rating is taken back." : `Rated ${value} of 3, ${where}.`; // a line of a phone
     };
     const inputs = RATINGS.map((_, value) =>
       h("input", {

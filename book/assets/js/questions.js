@@ -30,6 +30,12 @@
       };
     }),
   }));
+  // Who chose a question here says the answer first: it opens with its answer folded (question-rating.js).
+  for (const event of ["click", "auxclick"])
+    index.addEventListener(event, ({ target }) => {
+      const link = target instanceof Element && target.closest(".question-entry a");
+      if (link instanceof HTMLAnchorElement) practice.asked.write({ href: link.href });
+    });
   const REPEAT = new RegExp(`^#${practice.TO_REPEAT}(-(.+))?$`);
   const all = groups.flatMap((group) => group.entries);
   const same = (words) => words.map((word) => [word, word]);

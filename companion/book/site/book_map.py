@@ -9,7 +9,7 @@ another. The small map is drawn from the boxes of the same picture.
 
 import re
 from dataclasses import dataclass
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 
 import yaml
@@ -113,7 +113,7 @@ def _depend(env: BuildEnvironment, found: Map) -> None:
 
 def _titles(picture: str) -> dict[str, tuple[str, str]]:
     """Read of each part of a drawing the page that it opens and what it is called."""
-    return {part: (page, title) for page, part, title, _ in _PART.findall(picture)}
+    return {part: (page, unescape(title)) for page, part, title, _ in _PART.findall(picture)}
 
 
 def _met(env: BuildEnvironment, docname: str, page: str) -> bool:

@@ -53,7 +53,7 @@ class CardFiles(SphinxDirective):
         up = "../" * self.env.docname.count("/")
         for name, data in made(self.env)[1].items():
             link = f'<a href="{up}_static/{FOLDER}/{name}" download="{name}">{TITLES[Path(name).suffix]}</a>'
-            words = nodes.Text(f": {name}, {len(data) / 1000:.0f} kB")
+            words = nodes.Text(f": {name}, {len(data) / 1000:,.0f} kB")
             items += nodes.list_item("", nodes.paragraph("", "", nodes.raw("", link, format="html"), words))
         return [items]
 

@@ -76,7 +76,8 @@ def summary(path: str, root: Path = toc.CHECKOUT) -> tuple[str, str]:
     words = ast.get_docstring(ast.parse((root / path).read_text("utf8"))) or ""
     chapter = _CHAPTER.search(words)
     first = " ".join(_CHAPTER.sub("", words.split("\n\n")[0]).split())
-    return re.sub(r":\w+:`([^`]+)`", r"``\1``", first), chapter[1] if chapter else ""
+    plain = re.sub(r"(?<![*\w])\*([^*`]+)\*(?![*\w])", r"\1", re.sub(r":\w+:`([^`]+)`", r"``\1``", first))
+    return plain, chapter[1] if chapter else ""
 
 
 def library(root: Path = toc.CHECKOUT) -> list[str]:

@@ -6,6 +6,7 @@ chapter's heading all others are a level lower. The list of a chapter's pages le
 the sitemap, which lead to the pages themselves, do not.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from html import escape
@@ -15,10 +16,12 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from companion.book import pages, toc
+from companion.book.site import previews
 from companion.book.site.html import files_for
 from companion.book.site.sharing import paper
 
 PAGE = "whole-chapter"
+SAID = '<p class="d-print-none">This is the whole chapter on one page. To print it, use your browser’s command.</p>'
 _ARIA = tuple(f"aria-{name}" for name in ("controls", "describedby", "details", "labelledby", "owns"))
 NAMED = ("id", "name", "for", "data-model", *_ARIA)
 """The attributes that hold ids of the page, or names that are to differ from page to page."""
@@ -67,6 +70,19 @@ def moved(body: str, page: str, others: set[str]) -> str:
     return "".join(piece if odd % 2 else _TAG.sub(tag, piece) for odd, piece in enumerate(pieces))
 
 
+def _tags(title: str, book: str) -> str:
+    """Write the tags of the page's head: it is no page for a search engine."""
+    about = f"The pages of the chapter “{title}”, one after the other, to print or to read in one go."
+    return "\n    ".join(
+        (
+            '<meta name="robots" content="noindex"/>',
+            f'<meta name="description" content="{about}"/>',
+            f'<meta property="og:title" content="{title}, the whole chapter – {book}"/>',
+            f"<style>html {{ {paper([book, title], '')} }}</style>",
+        )
+    )
+
+
 class Chapters:
     """The pages that are read, as they are written."""
 
@@ -88,20 +104,33 @@ class Chapters:
             names = [name for name in pages.chapter_pages(chapter, root) if name in self.bodies]
             if not names:
                 continue
-            short = [name.rpartition("/")[2] for name in names]
-            bodies = {own: moved(self.bodies[name], own, set(short)) for name, own in zip(names, short, strict=True)}
-            first, *others = bodies.items()
-            parts = [first, *((own, lower(body)) for own, body in others)]
+            self._write_previews(app, chapter, names)
             title = escape(app.env.titles[f"book/{chapter}/index"].astext())
-            head = paper([app.config.html_title, title], "")
-            metatags = f'<meta name="robots" content="noindex"/>\n    <style>html {{ {head} }}</style>'
             context = {
                 "title": f"{title}, the whole chapter",
-                "body": "\n".join(f'<div class="chapter-part" id="{own}">{body}</div>' for own, body in parts),
-                "metatags": metatags,
+                "body": self._body(names),
+                "metatags": _tags(title, app.config.html_title),
                 "parents": [{"link": "index.html", "title": title}],
             }
             yield f"book/{chapter}/{PAGE}", context, "page.html"
+
+    def _body(self, names: list[str]) -> str:
+        own = {name.rpartition("/")[2]: self.bodies[name] for name in names}
+        parts = {name: moved(body, name, set(own)) for name, body in own.items()}
+        first = next(iter(parts))
+        parts = {name: body if name == first else lower(body) for name, body in parts.items()}
+        parts[first] = parts[first].replace("</h1>", f"</h1>\n{SAID}", 1)
+        return "\n".join(f'<div class="chapter-part" id="{name}">{body}</div>' for name, body in parts.items())
+
+    @staticmethod
+    def _write_previews(app: Sphinx, chapter: str, names: list[str]) -> None:
+        """Let a term show here what it shows on its own page."""
+        folder, known = Path(app.outdir, previews.FOLDER, "book"), {}
+        for script in filter(Path.exists, (folder / f"{name}.js" for name in names)):
+            known |= json.loads(script.read_text("utf8").partition(" = ")[2].rstrip(";\n"))
+        if known:
+            data = json.dumps(known, ensure_ascii=False, separators=(",", ":"))
+            (folder / chapter / f"{PAGE}.js").write_text(f"window.bookPreviews = {data};\n", "utf8")
 
     def load(self, app: Sphinx, pagename: str, template: str, context: dict, doctree: nodes.document | None) -> None:
         """Load on such a page the styles of its pages, and the scripts that draw their figures."""
