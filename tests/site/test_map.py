@@ -127,6 +127,16 @@ def test_the_focus_is_on_the_lines_and_boxes_of_a_part_and_holds_no_other(page: 
 
 
 @pytest.mark.browser
+def test_on_paper_too_the_parts_of_a_chapter_stand_out(page: object, server: str) -> None:
+    page.goto(f"{server}/book/multi-head/index.html")
+    page.emulate_media(media="print")
+    opacity = "e => getComputedStyle(e).opacity"
+    shown = {name: page.eval_on_selector(part("narrow", name), opacity) for name in ("cross-attention", "feed-forward")}
+    page.emulate_media(media="screen")
+    assert shown == {"cross-attention": "1", "feed-forward": "0.45"}
+
+
+@pytest.mark.browser
 def test_the_keyboard_goes_through_the_parts_leads_on_and_leaves(page: object, server: str) -> None:
     page.goto(f"{server}/{FRONT}")
     first = "svg.fig-wide a[href]"

@@ -73,8 +73,8 @@ def test_a_module_is_told_by_its_first_paragraph_and_its_chapter(tmp_path):
         '"""Turn pairs, as :mod:`two` does:\n``x`` alone. Chapter: book/attention.\n\nMore.\n"""'
     )
     assert summary("one.py", tmp_path) == ("Turn pairs, as ``two`` does: ``x`` alone.", "attention")
-    (tmp_path / "two.py").write_text('"""Rows.\n\nChapters: book/training, book/generation.\n"""')
-    assert summary("two.py", tmp_path) == ("Rows.", "training")
+    (tmp_path / "two.py").write_text('"""Rows that *may* be seen.\n\nChapters: book/training, book/generation.\n"""')
+    assert summary("two.py", tmp_path) == ("Rows that may be seen.", "training")
 
 
 def test_one_page_lists_the_whole_library_by_chapter_with_links_to_its_source(tmp_path):

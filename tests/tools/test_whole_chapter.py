@@ -60,6 +60,16 @@ def test_the_pages_that_are_read_lie_on_one_in_their_order(tmp_path):
     assert whole.select_one('meta[name="robots"]')["content"] == "noindex"
 
 
+def test_a_build_of_one_page_leaves_the_whole_chapter_whole(tmp_path):
+    book = SmallBook(tmp_path, ["chapter_pages", "whole_chapter"], PAGES)
+    assert book.warnings() == []
+    before = book.html("one/whole-chapter")
+    book.write("book/one/masks.ipynb", notebook("# Masks\n\nNew.\n\n(rows)=\n## Rows\n\n(of)=\n## Of"))
+    assert book.warnings() == []
+    assert "New." in book.html("one/masks")
+    assert book.html("one/whole-chapter") == before
+
+
 def test_a_term_shows_on_the_page_of_a_whole_chapter_what_it_shows_on_its_own(tmp_path):
     folder = tmp_path / "_build" / "html" / "_static" / "previews" / "book" / "one"
     terms = "# Terms\n\n```{glossary}\nmask\n  What hides.\n```\n"

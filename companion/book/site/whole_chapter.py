@@ -101,9 +101,9 @@ class Chapters:
         """Put the pages of each chapter together."""
         root = Path(app.srcdir)
         for chapter in pages.indexed(root):
-            names = [name for name in pages.chapter_pages(chapter, root) if name in self.bodies]
-            if not names:
-                continue
+            names = [name for name in pages.chapter_pages(chapter, root) if pages.kind(name) in pages.READ]
+            if not self.bodies.keys() >= set(names):
+                continue  # a build of some pages leaves what the last build of all has written
             self._write_previews(app, chapter, names)
             title = escape(app.env.titles[f"book/{chapter}/index"].astext())
             context = {
