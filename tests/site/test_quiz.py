@@ -456,6 +456,8 @@ def test_on_a_phone_the_verdict_is_in_view_and_the_button_that_judged_is_done(vi
     box.locator(f"#{longest.id}-option-{right}").check()
     check = box.locator("button[type=submit]")
     ground = "e => getComputedStyle(e).backgroundColor"
+    page.mouse.move(0, 0)  # a button under the pointer is darker, and the page moves under the pointer
+    page.evaluate(AT_REST)
     bright = check.evaluate(ground)
     check.click()
     verdict = box.locator(".quiz-verdict")
@@ -468,7 +470,8 @@ def test_on_a_phone_the_verdict_is_in_view_and_the_button_that_judged_is_done(vi
     assert page.evaluate("name => practice.items().get(name).tries", longest.id) == 1
     box.locator(f"#{longest.id}-option-{(right + 1) % len(longest.options)}").check()
     assert check.get_attribute("aria-disabled") == "false"
-    page.evaluate(AT_REST)  # the pointer has left it
+    page.mouse.move(0, 0)
+    page.evaluate(AT_REST)
     assert check.evaluate(ground) == bright
 
 
