@@ -192,5 +192,7 @@ def test_a_question_that_is_chosen_here_keeps_its_answer_folded_until_the_reader
     index.wait_for_load_state("load")
     assert index.evaluate(fold, name) is False
     assert 0 <= index.locator(f"{name} > summary").bounding_box()["y"] < 300
+    index.evaluate("name => { location.hash = 'somewhere-else'; location.hash = name; }", name)
+    index.wait_for_function(fold, arg=name)
     index.reload()
     index.wait_for_function(fold, arg=name)  # whoever comes by a link looks it up

@@ -37,6 +37,7 @@
     if (!place) return;
     const folds = [];
     const first = place.dataset.asked ? place.parentElement : place;
+    delete place.dataset.asked; // the next link to it shows the answer
     for (let fold = first.closest("details"); fold; fold = fold.parentElement.closest("details")) folds.push(fold);
     if (!folds.some((fold) => !fold.open)) return;
     for (const fold of folds) fold.open = true;
