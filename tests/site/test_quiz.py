@@ -455,24 +455,25 @@ def test_on_a_phone_the_verdict_is_in_view_and_the_button_that_judged_is_done(vi
     right = next(index for index, option in enumerate(longest.options) if option.right)
     box.locator(f"#{longest.id}-option-{right}").check()
     check = box.locator("button[type=submit]")
-    ground = "e => getComputedStyle(e).backgroundColor"
-    page.mouse.move(0, 0)  # a button under the pointer is darker, and the page moves under the pointer
-    page.evaluate(AT_REST)
-    bright = check.evaluate(ground)
+
+    def ground():
+        page.mouse.move(0, 0)  # a button under the pointer is darker, and the page moves under the pointer
+        page.evaluate(AT_REST)
+        return check.evaluate("e => getComputedStyle(e).backgroundColor")
+
+    bright = ground()
     check.click()
     verdict = box.locator(".quiz-verdict")
     assert verdict.inner_text() == "✓ Right."
     place = verdict.bounding_box()
     assert 0 <= place["y"] <= page.viewport_size["height"] - place["height"]
     assert check.get_attribute("aria-disabled") == "true"
-    assert check.evaluate(ground) != bright
+    assert ground() != bright
     page.keyboard.press("Enter")  # judges nothing a second time
     assert page.evaluate("name => practice.items().get(name).tries", longest.id) == 1
     box.locator(f"#{longest.id}-option-{(right + 1) % len(longest.options)}").check()
     assert check.get_attribute("aria-disabled") == "false"
-    page.mouse.move(0, 0)
-    page.evaluate(AT_REST)
-    assert check.evaluate(ground) == bright
+    assert ground() == bright
 
 
 def test_the_feedback_judges_each_decision_in_words_sign_and_colour(visit, items):

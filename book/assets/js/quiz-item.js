@@ -357,7 +357,6 @@ const quizItem = (() => {
     const settle = (judged) => {
       judgedNow = judged;
       check.setAttribute("aria-disabled", String(judged));
-      check.classList.toggle("quiz-main", !judged);
     };
 
     function conceal() {
